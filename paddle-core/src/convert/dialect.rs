@@ -1,7 +1,8 @@
 //! Names on the wire.
 //!
-//! What is ours starts with [`OURS`]: operators that PaddlePaddle lacks or means something else by, and attributes
-//! that say exactly what its own say roughly. No operator or attribute of PaddlePaddle has a dot in its name.
+//! The names of our dialect start with [`OURS`]: operators that PaddlePaddle lacks or has with another meaning, and
+//! attributes with exact values where PaddlePaddle's own are rounded. No operator or attribute of PaddlePaddle has a
+//! dot in its name.
 
 /// The start of every operator and attribute that PaddlePaddle does not have.
 pub(super) const OURS: &str = "rust.";
@@ -15,7 +16,7 @@ pub(super) const VERSION: i64 = 1;
 /// The exact type of a variable or of a constant.
 pub(super) const TYPE: &str = "rust.type";
 
-/// The parameter that a state belongs to, and the slot.
+/// The parameter to which a state belongs, and the slot.
 pub(super) const STATE_OF: &str = "rust.state_of";
 
 /// The exact types of the outputs of an unknown operator.
@@ -24,13 +25,13 @@ pub(super) const TYPES: &str = "rust.types";
 /// The exact dimensions of a reshape, or sizes of a split.
 pub(super) const DIMS: &str = "rust.dims";
 
-/// The size by which random numbers go, where it is bound later.
+/// The size on which random numbers depend, if it is bound later.
 pub(super) const FAN: &str = "rust.fan";
 
 /// The path of an operator that draws random numbers.
 pub(super) const PATH: &str = "rust.path";
 
-/// What stands where a slot has no variable.
+/// The name in a slot that has no variable.
 pub(super) const EMPTY: &str = "@EMPTY@";
 
 /// The attributes of every operator.

@@ -1,4 +1,4 @@
-//! A call of a layer: its arguments, and the program that its operators are appended to.
+//! A call of a layer: its arguments, and the program to which its operators are appended.
 
 use std::cell::Cell;
 
@@ -6,7 +6,7 @@ use super::{Build, Initializer, Kind, Layer, LeftOut};
 use crate::ops::{Mismatch, MismatchKind, Number, Op, Program};
 use crate::program::{BlockId, BuildError, DType, Dim, Site, Type, VarId, Words};
 
-/// What an argument is given as.
+/// The form in which an argument is given.
 #[derive(Clone, Debug)]
 pub enum Given {
     /// A value, on the rows of the block.
@@ -15,7 +15,7 @@ pub enum Given {
     Values(Vec<VarId>),
     /// A size, above 0.
     Size(Dim),
-    /// Several sizes; at least one, but in a shape.
+    /// Several sizes. There is at least one, except in a shape.
     Sizes(Vec<Dim>),
     /// A whole number.
     Int(i64),
@@ -25,7 +25,7 @@ pub enum Given {
     Number(f64),
     /// A truth value.
     Flag(bool),
-    /// A word of those that the argument allows.
+    /// One of the words that the argument allows.
     Choice(&'static str),
     /// A name.
     Name(String),
@@ -40,15 +40,15 @@ pub enum Given {
 /// An argument as a call passes it.
 #[derive(Clone, Debug)]
 pub struct Passed {
-    /// Which argument.
+    /// The name of the argument.
     pub name: &'static str,
-    /// What it is given as.
+    /// The form in which it is given.
     pub given: Given,
     /// What the user wrote, for messages: `` `price` ``.
     pub words: String,
-    /// The same for each part of a list that is written out.
+    /// The words of each part, if the argument is a list that is written out.
     pub parts: Vec<String>,
-    /// Whether the layer has asked for it.
+    /// Whether the layer has read it.
     read: Cell<bool>,
 }
 
@@ -59,38 +59,39 @@ impl Passed {
     }
 }
 
-/// What a call has become.
+/// The result of a call.
 #[derive(Clone, Debug)]
 pub enum Built {
-    /// Its value.
+    /// One value.
     One(VarId),
-    /// Its values, which are the parts of a tuple.
+    /// Several values, the parts of a tuple.
     Several(Vec<VarId>),
 }
 
-/// A call of a layer while it is being built.
+/// A call of a layer while it is built.
 ///
-/// The arguments have been checked against the table: all that have a position are there and of their kind.
-/// In a [`Mismatch`] that it returns, `input` counts the arguments, and behind each its parts.
+/// The arguments have been checked against the table: all positional ones are there and of their kind. In a
+/// [`Mismatch`] that the call returns, `input` counts the arguments and the parts of each: an argument comes first,
+/// then its parts.
 pub struct Call<'a> {
-    /// Where the operators go.
+    /// The program to which the operators are appended.
     pub program: &'a mut Program,
-    /// The block that they are appended to.
+    /// The block to which the operators are appended.
     pub block: BlockId,
-    /// Their place.
+    /// The place of the operators.
     pub site: Site,
     /// The layer.
     pub layer: &'static Layer,
     /// The arguments.
     pub arguments: Vec<Passed>,
-    /// The full name of its parameters; for a layer without any, a path that no other has.
+    /// The full name of the parameters. If the layer has none, a path that no other layer has.
     pub path: String,
-    /// The name that its parameters have in files of before, if it was another.
+    /// The former name of the parameters, which older files have, if it differs.
     pub former: Option<String>,
 }
 
 impl Call<'_> {
-    /// Appends the operators of the call. An argument that has no effect beside the others is a mistake.
+    /// Appends the operators of the call. An argument that has no effect besides the others is an error.
     pub fn build(&mut self) -> Result<Built, BuildError> {
         self.check_numbers()?;
         let built = match self.layer.build {
@@ -114,7 +115,7 @@ impl Call<'_> {
         Err(BuildError::Mismatch(Mismatch { input, kind: MismatchKind::Attribute, message }))
     }
 
-    /// What numbers of these names are the same in all layers.
+    /// Checks the numbers that mean the same in all layers.
     fn check_numbers(&self) -> Result<(), BuildError> {
         for passed in &self.arguments {
             let Given::Number(number) = passed.given else { continue };
@@ -131,7 +132,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// The argument `name`, if it is given. Whoever asks for it heeds it.
+    /// The argument `name`, if it is given. It counts as read.
     fn passed(&self, name: &str) -> Option<&Passed> {
         let passed = self.arguments.iter().find(|passed| passed.name == name)?;
         passed.read.set(true);
@@ -150,7 +151,7 @@ impl Call<'_> {
         }
     }
 
-    /// The whole numbers that a value is, if they are written out.
+    /// The elements of a value of whole numbers, if they are written out.
     pub fn written_out(&self, var: VarId) -> Option<Vec<i64>> {
         let whole = |number: Number| match number {
             Number::Int(int) => Some(int),
@@ -175,17 +176,17 @@ impl Call<'_> {
         self.find(name, values).ok_or(BuildError::NoSuch { what: Kind::Values.describe() })
     }
 
-    /// What an argument is where a call leaves it out.
+    /// The default of an argument.
     fn left_out(&self, name: &str) -> Option<LeftOut> {
         self.layer.named(name)?.default
     }
 
-    /// The same of a number that is whole.
+    /// The default of an argument that is a whole number.
     fn left_out_int(&self, name: &str) -> Option<i64> {
         if let LeftOut::Int(int) = self.left_out(name)? { Some(int) } else { None }
     }
 
-    /// A size: as given, or as the layer has it.
+    /// A size: the given one, or the default.
     pub fn size(&self, name: &str) -> Result<Dim, BuildError> {
         let size =
             self.find(name, |given| if let Given::Size(size) = given { Some(size.clone()) } else { None });
@@ -193,7 +194,7 @@ impl Call<'_> {
         size.ok_or(BuildError::NoSuch { what: Kind::Size.describe() })
     }
 
-    /// Sizes, if they are given or the layer has some.
+    /// Sizes: the given ones, or the default, if there is one.
     pub fn sizes(&self, name: &str) -> Option<Vec<Dim>> {
         let sizes =
             self.find(name, |given| if let Given::Sizes(sizes) = given { Some(sizes.clone()) } else { None });
@@ -205,7 +206,7 @@ impl Call<'_> {
         self.find(name, |given| if let Given::Int(int) = given { Some(*int) } else { None })
     }
 
-    /// A whole number: as given, or as the layer has it.
+    /// A whole number: the given one, or the default.
     pub fn int(&self, name: &str) -> Result<i64, BuildError> {
         let int = self.given_int(name).or_else(|| self.left_out_int(name));
         int.ok_or(BuildError::NoSuch { what: Kind::Int.describe() })
@@ -216,7 +217,7 @@ impl Call<'_> {
         self.find(name, |given| if let Given::Ints(ints) = given { Some(ints.clone()) } else { None })
     }
 
-    /// Whole numbers, if they are given or the layer has some.
+    /// Whole numbers: the given ones, or the default, if there is one.
     pub fn ints(&self, name: &str) -> Option<Vec<i64>> {
         self.given_ints(name).or_else(|| Some(vec![self.left_out_int(name)?]))
     }
@@ -226,7 +227,7 @@ impl Call<'_> {
         self.find(name, |given| if let Given::Number(number) = given { Some(*number) } else { None })
     }
 
-    /// A number: as given, or as the layer has it.
+    /// A number: the given one, or the default.
     pub fn number(&self, name: &str) -> Result<f64, BuildError> {
         let left_out =
             || if let LeftOut::Number(number) = self.left_out(name)? { Some(number) } else { None };
@@ -238,7 +239,7 @@ impl Call<'_> {
         self.find(name, |given| if let Given::Flag(truth) = given { Some(*truth) } else { None })
     }
 
-    /// A truth value: as given, or as the layer has it.
+    /// A truth value: the given one, or the default.
     pub fn flag(&self, name: &str) -> Result<bool, BuildError> {
         let left_out = || if let LeftOut::Flag(truth) = self.left_out(name)? { Some(truth) } else { None };
         self.given_flag(name).or_else(left_out).ok_or(BuildError::NoSuch { what: Kind::Flag.describe() })
@@ -249,13 +250,13 @@ impl Call<'_> {
         self.find(name, |given| if let Given::Choice(word) = given { Some(*word) } else { None })
     }
 
-    /// A word: as given, or as the layer has it.
+    /// A word: the given one, or the default.
     pub fn choice(&self, name: &str) -> Result<&'static str, BuildError> {
         let left_out = || if let LeftOut::Word(word) = self.left_out(name)? { Some(word) } else { None };
         self.given_choice(name).or_else(left_out).ok_or(BuildError::NoSuch { what: "word" })
     }
 
-    /// An element type, by its name, if it is given.
+    /// An element type, if its name is given.
     pub fn element_type(&self, name: &str) -> Option<DType> {
         self.given_choice(name).and_then(DType::from_name)
     }
@@ -292,7 +293,7 @@ impl Call<'_> {
         Ok(self.emit(op, inputs)?[0])
     }
 
-    /// Appends an operator whose inputs were made of those values: they are named in messages, and are to blame.
+    /// Appends an operator whose inputs were made from the given values. Messages name these values, and blame them.
     pub fn emit_for(
         &mut self,
         op: impl Into<Op>,
@@ -313,7 +314,8 @@ impl Call<'_> {
         })
     }
 
-    /// Appends an operator of which an attribute is the argument `name`: that is to blame if it is not allowed.
+    /// Appends an operator that has the argument `name` as an attribute. The argument is blamed if the attribute is not
+    /// allowed.
     pub fn emit_with(
         &mut self,
         name: &str,
@@ -329,7 +331,7 @@ impl Call<'_> {
         })
     }
 
-    /// Applies the activation that the argument `name` asks for, if it does.
+    /// Applies the activation in the argument `name`, if there is one.
     pub fn activate(&mut self, name: &str, x: VarId) -> Result<VarId, BuildError> {
         let Some(layer) = self.activation(name) else { return Ok(x) };
         let words = self.words(x);
@@ -352,21 +354,21 @@ impl Call<'_> {
         }
     }
 
-    /// A mistake in the argument `name`: "`x` is `f32[13]`, but …".
+    /// The error of a mistake in the argument `name`: "`x` is `f32[13]`, but …".
     pub fn wrong(&self, name: &str, kind: MismatchKind, but: &str) -> BuildError {
         let passed = self.arguments.iter().find(|passed| passed.name == name);
         let is = passed.map(|passed| match &passed.given {
             Given::Value(_) | Given::Values(_) => {
                 format!("{} is {}", passed.words, self.shown(&passed.given))
             }
-            // What it is called in the source is what it is.
+            // The words of the source are also the argument's name.
             given => format!("`{name}` is {}", self.shown(given)),
         });
         let message = format!("{}, but {but}", is.unwrap_or_default());
         BuildError::Mismatch(Mismatch { input: self.place(name), kind, message })
     }
 
-    /// A mistake in a value, which may be a part of an argument.
+    /// The error of a mistake in a value, which may be a part of an argument.
     pub fn wrong_value(&self, var: VarId, kind: MismatchKind, but: &str) -> BuildError {
         let message = format!("{} is {}, but {but}", self.words(var), self.program.show(self.ty(var)));
         BuildError::Mismatch(Mismatch { input: self.position(var), kind, message })
@@ -397,20 +399,20 @@ impl Call<'_> {
         }
     }
 
-    /// The place of the argument `name` among the arguments and their parts.
+    /// The position of the argument `name` among the arguments and their parts.
     fn place(&self, name: &str) -> Option<usize> {
         let at = self.arguments.iter().position(|passed| passed.name == name)?;
         Some(self.arguments[..at].iter().map(|passed| 1 + passed.parts.len()).sum())
     }
 
-    /// The place of a value among the arguments and their parts.
+    /// The position of a value among the arguments and their parts.
     fn position(&self, var: VarId) -> Option<usize> {
         let (passed, part) = self.find_value(var)?;
         let part = part.filter(|part| *part < passed.parts.len());
         Some(self.place(passed.name)? + part.map_or(0, |part| 1 + part))
     }
 
-    /// The argument that a value is, or of which it is this part.
+    /// The argument that holds a value. If the value is a part of it, also the number of the part.
     fn find_value(&self, var: VarId) -> Option<(&Passed, Option<usize>)> {
         self.arguments.iter().find_map(|passed| match &passed.given {
             Given::Value(value) if *value == var => Some((passed, None)),
@@ -421,7 +423,7 @@ impl Call<'_> {
         })
     }
 
-    /// What the user calls a value.
+    /// The words of the source for a value.
     pub(super) fn words(&self, var: VarId) -> String {
         let words = self.find_value(var).and_then(|(passed, part)| match part {
             Some(part) if passed.parts.is_empty() => (part == 0).then_some(&passed.words),

@@ -1,4 +1,4 @@
-//! `einsum`: sums of products, written as the letters of their dimensions.
+//! `einsum`: sums of products, written with a letter for each dimension.
 
 use super::Call;
 use crate::ops::{Binary, BinaryKind, Matmul, MismatchKind, Reduce, ReduceKind, Reshape, Transpose};
@@ -8,17 +8,17 @@ use crate::program::{Answer, BuildError, Condition, DType, Dim, DimOverflow, Var
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Label {
     Letter(char),
-    /// One of those that `...` stands for, counted from the last.
+    /// One of the dimensions of `...`, counted from the last.
     Unnamed(usize),
 }
 
-/// A value, and what its dimensions are called.
+/// A value, and the labels of its dimensions.
 struct Term {
     var: VarId,
     labels: Vec<Label>,
 }
 
-/// The letters of a value, as they are written: those before `...`, and those behind it where there is one.
+/// The letters of a value as they are written: those before `...`, and those behind it, if there is one.
 struct Letters<'e> {
     written: &'e str,
     before: Vec<char>,
@@ -85,7 +85,7 @@ fn letters<'e>(call: &Call<'_>, written: &'e str) -> Result<Letters<'e>, BuildEr
     })
 }
 
-/// What the dimensions of a value are called, that of the rows first.
+/// The labels of a value's dimensions. That of the rows comes first.
 fn labels(call: &Call<'_>, var: VarId, letters: &Letters<'_>) -> Result<Vec<Label>, BuildError> {
     let rank = call.ty(var).rank();
     let named = letters.before.len() + letters.behind.as_ref().map_or(0, Vec::len);
@@ -129,7 +129,7 @@ fn repeated(labels: &[Label]) -> Option<Label> {
     labels.iter().enumerate().find(|(at, label)| labels[..*at].contains(label)).map(|(_, label)| *label)
 }
 
-/// How many dimensions `...` stands for, where it stands for most.
+/// The number of dimensions for which `...` stands, at most.
 fn unnamed(terms: &[Term]) -> usize {
     let is_unnamed = |label: &&Label| matches!(label, Label::Unnamed(_));
     terms.iter().map(|term| term.labels.iter().filter(is_unnamed).count()).max().unwrap_or(0)
@@ -154,7 +154,8 @@ fn named_result(call: &Call<'_>, terms: &[Term], letters: &Letters<'_>) -> Resul
     }
 }
 
-/// As NumPy has it: what has no letter, then the letters that occur once, in the order of the alphabet.
+/// The result that is implied without `->`, as in NumPy: the dimensions without letters, then the letters that occur
+/// once, in alphabetical order.
 fn implied_result(terms: &[Term]) -> Vec<Label> {
     let all = || terms.iter().flat_map(|term| &term.labels);
     let mut letters: Vec<char> = all()
@@ -182,7 +183,8 @@ fn check_types(call: &Call<'_>, terms: &[Term]) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// Rows stay apart and come first: values that have them call them the same, others do not, and the result begins with them.
+/// Checks the rows, which stay apart and come first. All values with rows have one letter for them, values without rows
+/// do not have it, and the result begins with it.
 fn check_rows(call: &Call<'_>, terms: &[Term], result: &[Label]) -> Result<(), BuildError> {
     let Some(first) = terms.iter().find(|term| call.ty(term.var).rows.is_some()) else { return Ok(()) };
     let rows = first.labels[0];
@@ -213,7 +215,7 @@ fn check_rows(call: &Call<'_>, terms: &[Term], result: &[Label]) -> Result<(), B
     Err(call.wrong("equation", MismatchKind::Rows, &but))
 }
 
-/// A letter has one size. Where that is not known yet, it becomes a check.
+/// Checks that each letter has one size. A size that is not known yet leads to a check at run time.
 fn check_sizes(call: &mut Call<'_>, terms: &[Term]) -> Result<(), BuildError> {
     for (at, term) in terms.iter().enumerate() {
         for &label in &term.labels {
@@ -241,7 +243,7 @@ fn check_sizes(call: &mut Call<'_>, terms: &[Term]) -> Result<(), BuildError> {
 }
 
 impl Term {
-    /// The size of a dimension; the rows have none.
+    /// The size of a dimension; `None` for the rows.
     fn size(&self, call: &Call<'_>, label: Label) -> Option<Dim> {
         let ty = call.ty(self.var);
         let at = self.labels.iter().position(|known| *known == label)?;
@@ -257,7 +259,7 @@ impl Term {
     }
 }
 
-/// The sum over the dimensions that are not kept.
+/// Sums over the dimensions that are not kept.
 fn summed(
     call: &mut Call<'_>,
     Term { var, labels }: Term,
@@ -272,7 +274,7 @@ fn summed(
     Ok(Term { var: sum, labels: labels.into_iter().filter(is_kept).collect() })
 }
 
-/// The dimensions in another order.
+/// Reorders the dimensions.
 fn ordered(call: &mut Call<'_>, Term { var, labels }: Term, order: &[Label]) -> Result<Term, BuildError> {
     if labels == order {
         return Ok(Term { var, labels });
@@ -294,7 +296,7 @@ fn size_of_all(dims: &[Dim]) -> Result<Dim, BuildError> {
     product.map_err(|error: DimOverflow| BuildError::Mismatch(error.into()))
 }
 
-/// The sum of the products of two values over what is not kept.
+/// Multiplies two values, and sums over the dimensions that are not kept.
 fn product(
     call: &mut Call<'_>,
     x: Term,
@@ -303,7 +305,7 @@ fn product(
 ) -> Result<Term, BuildError> {
     let x = summed(call, x, &|label| y.labels.contains(label) || is_kept(label))?;
     let y = summed(call, y, &|label| x.labels.contains(label) || is_kept(label))?;
-    // Rows come first in the result of a product, so they are those of the first.
+    // Rows come first in the result of a product, so the first factor has to have them.
     let (x, y) = if x.rows(call).is_none() && y.rows(call).is_some() { (y, x) } else { (x, y) };
     let is_shared = |label: &&Label| y.labels.contains(label);
     let of = |term: &Term, is_wanted: &dyn Fn(&&Label) -> bool| -> Vec<Label> {
@@ -317,7 +319,7 @@ fn product(
     if is_sum_of_matrices && !(of_x.is_empty() && of_y.is_empty()) {
         return of_matrices(call, [x, y], &summed_over, &of_both, [&of_x, &of_y]);
     }
-    // Element by element: what only one has is 1 in the other.
+    // The product is element by element: a dimension that one factor lacks has size 1 in it.
     let ones = |labels: &[Label]| vec![Dim::from(1); labels.len()];
     let y_order: Vec<Label> = x.labels.iter().filter(is_shared).chain(&of_y).copied().collect();
     let wide_x = [call.ty(x.var).dims.clone(), ones(&of_y)].concat();
@@ -331,7 +333,8 @@ fn product(
     summed(call, Term { var, labels: [x.labels, of_y].concat() }, is_kept)
 }
 
-/// As a product of matrices: `[.., of x, summed] · [.., summed, of y]`, with what both keep in front.
+/// The product as one of matrices, `[.., of x, summed] · [.., summed, of y]`, with the dimensions that both keep in
+/// front.
 fn of_matrices(
     call: &mut Call<'_>,
     [x, y]: [Term; 2],
@@ -346,7 +349,7 @@ fn of_matrices(
     let y_rows = y.rows(call).into_iter().collect::<Vec<_>>();
     let x = ordered(call, x, &[&rows[..], &counted, &down, summed_over].concat())?;
     let y = ordered(call, y, &[&y_rows[..], &counted, summed_over, of_y].concat())?;
-    // Rows that only the first has can be those of its matrix.
+    // Rows that only the first factor has can be those of its matrix.
     let is_one_matrix = !rows.is_empty() && y_rows.is_empty() && counted.is_empty() && down.is_empty();
     let sizes = |call: &Call<'_>, term: &Term, parts: [&[Label]; 2]| {
         let counted = term.sizes(call, &counted);

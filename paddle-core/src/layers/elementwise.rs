@@ -97,7 +97,7 @@ fn select(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     Ok(call.emit(Select, &inputs)?[0])
 }
 
-/// Channels are the dimension behind the rows.
+/// The number of slopes depends on the channels, which are the dimension behind the rows.
 fn prelu(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let ty = call.ty(x).clone();

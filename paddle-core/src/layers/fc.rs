@@ -1,4 +1,4 @@
-//! `fc`: fully connected.
+//! `fc`, the fully connected layer.
 
 use super::Call;
 use crate::ops::{Binary, BinaryKind, Matmul, Mismatch, MismatchKind, Reshape, initializers};
@@ -46,7 +46,7 @@ pub(super) fn need_float(call: &Call<'_>, x: VarId) -> Result<(), BuildError> {
     Err(call.wrong_value(x, MismatchKind::ElementType, &but))
 }
 
-/// The products of two inputs do not add up: that is a mistake in the second, beside the first.
+/// The error for inputs whose products cannot be added. It blames the second input, and names the first.
 fn beside(call: &Call<'_>, first: VarId, x: VarId, error: BuildError) -> BuildError {
     let BuildError::Mismatch(Mismatch { kind, .. }) = error else { return error };
     let one = if kind == MismatchKind::ElementType { "one element type" } else { "the same rows" };
@@ -54,7 +54,7 @@ fn beside(call: &Call<'_>, first: VarId, x: VarId, error: BuildError) -> BuildEr
     call.wrong_value(x, kind, &format!("{} is {shown}: the inputs of `fc` need {one}", call.words(first)))
 }
 
-/// A matrix times its weight; it was made of a given value.
+/// The product of a matrix and its weight. The matrix was made from the value `given`.
 pub(super) fn product(
     call: &mut Call<'_>,
     given: VarId,
@@ -77,7 +77,7 @@ pub(super) fn product(
     Ok(call.emit(Matmul { trans_x: false, trans_y: false }, &[x, w])?[0])
 }
 
-/// The value with the dimensions from an axis on, that of the rows counted as 0, flattened into one.
+/// Flattens the dimensions of a value from an axis on into one. The axis of the rows counts as 0.
 pub(super) fn flatten(call: &mut Call<'_>, x: VarId, axis: i64) -> Result<VarId, BuildError> {
     let ty = call.ty(x).clone();
     let rank = ty.rank() as i64;

@@ -1,4 +1,4 @@
-//! Layers that are a function of one value: the rows of the operators' table.
+//! Layers that are functions of one value: the rows of the operators' table.
 
 use super::Call;
 use crate::ops::{Coefficients, Number, Operation, Unary, UnaryKind};
@@ -13,7 +13,7 @@ macro_rules! with_function_layers {
     };
 }
 
-/// From rows of functions to rows of layers.
+/// Turns rows of functions into rows of layers.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! function_layers {
@@ -41,7 +41,7 @@ macro_rules! function_layers {
 
 with_function_layers!(layers);
 
-/// The value of a layer that is a function of one number, without others beside it: `sqrt`, `exp`.
+/// The value of a layer for a number, if the layer is a function of one number and nothing else: `sqrt`, `exp`.
 pub fn of_number(layer: &str, number: Number) -> Option<Number> {
     let is_it = |kind: &&UnaryKind| {
         let op = Unary::of(**kind);
@@ -64,7 +64,7 @@ fn unary(call: &mut Call<'_>, kind: UnaryKind) -> Result<VarId, BuildError> {
     Ok(call.emit_with(last, op, &[x])?[0])
 }
 
-/// The attributes of a formula as the call gives them, or else as they are by default.
+/// The attributes of a formula: those of the call, or their defaults.
 pub(super) fn coefficients(
     call: &Call<'_>,
     mut coefficients: Coefficients,

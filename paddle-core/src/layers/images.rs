@@ -77,8 +77,8 @@ fn conv2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
         dilations: pair(call, "dilation")?,
         groups,
     };
-    // The operator has no dilation with this padding, which depends on the sizes of the images unless windows are at
-    // every element.
+    // The operator ignores the dilation with this padding, which depends on the sizes of the images unless there is a
+    // window at every element.
     if conv.paddings == Padding::Same && conv.dilations != [1, 1] {
         if conv.strides != [1, 1] {
             let but = "with a stride and a dilation it has to be numbers";
@@ -146,7 +146,7 @@ fn unfold(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     Ok(call.emit(op, &[x])?[0])
 }
 
-/// Into how many groups channels and filters are cut.
+/// The number of groups into which channels and filters are cut.
 fn groups(call: &Call<'_>, channels: i64, filters: i64) -> Result<i64, BuildError> {
     let groups = known(call, "groups", &call.size("groups")?)?;
     if channels % groups != 0 || filters % groups != 0 {
@@ -159,7 +159,7 @@ fn groups(call: &Call<'_>, channels: i64, filters: i64) -> Result<i64, BuildErro
     Ok(groups)
 }
 
-/// `result`, with a number added to each of its channels, unless `bias = false`, then activated.
+/// Adds a number to each channel of `result`, unless `bias = false`, and activates it.
 fn biased(call: &mut Call<'_>, mut result: VarId, channels: i64) -> Result<VarId, BuildError> {
     if call.flag("bias")? {
         let dtype = call.ty(result).dtype;
@@ -171,7 +171,7 @@ fn biased(call: &mut Call<'_>, mut result: VarId, channels: i64) -> Result<VarId
     call.activate("act", result)
 }
 
-/// The element type and the number of channels of a value: the first dimension behind its rows.
+/// The element type and the number of channels of a value. Channels are the first dimension behind the rows.
 pub(super) fn channels(call: &Call<'_>, name: &str) -> Result<(DType, i64), BuildError> {
     let ty = call.ty(call.value(name)?);
     let layer = call.layer.name;
@@ -193,14 +193,14 @@ pub(super) fn channels(call: &Call<'_>, name: &str) -> Result<(DType, i64), Buil
     }
 }
 
-/// A size that has to be known now.
+/// A size that has to be a number already.
 fn known(call: &Call<'_>, name: &str, size: &Dim) -> Result<i64, BuildError> {
     let small = size.constant().filter(|&size| size <= i64::from(i32::MAX));
     let but = "it has to be known when the network is compiled, and below 2³¹";
     small.ok_or_else(|| call.wrong(name, MismatchKind::Attribute, but))
 }
 
-/// Height and width: one size for both, or both.
+/// Height and width: two sizes, or one for both.
 pub(super) fn pair(call: &Call<'_>, name: &str) -> Result<[i64; 2], BuildError> {
     match &call.sizes(name).unwrap_or_default()[..] {
         [both] => Ok([known(call, name, both)?; 2]),
@@ -209,13 +209,13 @@ pub(super) fn pair(call: &Call<'_>, name: &str) -> Result<[i64; 2], BuildError> 
     }
 }
 
-/// By how much filters of this size reach over more elements than there are from one window to the next.
+/// The number of elements that filters of this size cover beyond the stride.
 fn beyond_strides(conv: &Conv2d, size: [i64; 2]) -> [i64; 2] {
     let window = Conv2d { paddings: Padding::Explicit([0; 4]), ..*conv }.window(size);
     [0, 1].map(|axis| window.covered(axis, 1) - conv.strides[axis])
 }
 
-/// So many elements in front of an axis and behind it, the odd one behind.
+/// The numbers of elements in front of an axis and behind it. If their sum is odd, one more comes behind.
 fn halves(elements: i64) -> [i64; 2] {
     [elements / 2, elements - elements / 2]
 }

@@ -1,4 +1,4 @@
-//! `interpolate`: images of another height and width.
+//! `interpolate`: changes the height and width of images.
 
 use super::Call;
 use crate::ops::{Interpolate, InterpolateKind, MismatchKind};
@@ -25,7 +25,7 @@ pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     Ok(call.emit(op, &[x])?[0])
 }
 
-/// One size for both, or height and width.
+/// Height and width: two sizes, or one for both.
 fn given(call: &Call<'_>, sizes: Vec<Dim>) -> Result<Vec<Dim>, BuildError> {
     match &sizes[..] {
         [both] => Ok(vec![both.clone(), both.clone()]),
@@ -34,7 +34,7 @@ fn given(call: &Call<'_>, sizes: Vec<Dim>) -> Result<Vec<Dim>, BuildError> {
     }
 }
 
-/// The sizes of the images, times a number.
+/// The sizes of the images times a number, and that number.
 fn scaled(call: &Call<'_>, x: VarId) -> Result<(Vec<Dim>, f64), BuildError> {
     let Some(scale) = call.given_number("scale") else {
         let but = "how large the result is says neither a size, `interpolate(x, [28, 28])`, nor `scale = 2`";

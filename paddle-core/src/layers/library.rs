@@ -1,12 +1,12 @@
-//! Layers that are written in the language itself: each is a file of `library/`, a sub-network like those that users
+//! Layers that are written in the language itself. Each is a file of `library/`, a sub-network like those that users
 //! write. The front end parses a file when a network calls the layer.
 
 /// A layer written in the language.
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryLayer {
-    /// The name of the file's `pub fn`.
+    /// The name of the `pub fn` in the file.
     pub name: &'static str,
-    /// The file's source.
+    /// The source in the file.
     pub source: &'static str,
 }
 

@@ -14,7 +14,7 @@ macro_rules! with_loss_layers {
     };
 }
 
-/// From rows of losses to rows of layers.
+/// Turns rows of losses into rows of layers.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! loss_layers {

@@ -1,4 +1,4 @@
-//! Layers that make sequences of others, and of rows of equally many places.
+//! Layers that make sequences from other sequences, and from rows with equally many places.
 
 use super::Call;
 use crate::ops::{
@@ -62,7 +62,7 @@ macro_rules! with_made_sequence_layers {
 
 with_made_sequence_layers!(layers);
 
-/// The rows that the sequences of an argument belong to.
+/// The rows to which the sequences of an argument belong.
 pub(super) fn rows_of(call: &Call<'_>, name: &str) -> Result<RowsId, BuildError> {
     let rows = call.ty(call.value(name)?).rows;
     let rows = rows.and_then(|rows| call.program.rows_of_whole_sequences(rows));
@@ -70,7 +70,7 @@ pub(super) fn rows_of(call: &Call<'_>, name: &str) -> Result<RowsId, BuildError>
     rows.ok_or_else(|| call.wrong(name, MismatchKind::Rows, &but))
 }
 
-/// The rows of an argument that has equally many places in each.
+/// The rows of an argument that has equally many places in each row.
 fn rows_of_places(call: &Call<'_>, name: &str) -> Result<RowsId, BuildError> {
     let ty = call.ty(call.value(name)?);
     let but = format!("`{}` needs rows of places, `[_, T, ..]`", call.layer.name);
@@ -80,7 +80,7 @@ fn rows_of_places(call: &Call<'_>, name: &str) -> Result<RowsId, BuildError> {
     }
 }
 
-/// Whole numbers, i64, one for each of `rows`: those of an argument, or the one that it is.
+/// The whole numbers of an argument, i64, one for each of `rows`. A single number is repeated.
 fn numbers(call: &mut Call<'_>, name: &str, rows: RowsId) -> Result<VarId, BuildError> {
     let value = call.value(name)?;
     let ty = call.ty(value).clone();
@@ -100,14 +100,14 @@ fn numbers(call: &mut Call<'_>, name: &str, rows: RowsId) -> Result<VarId, Build
     if ty.rows.is_some() { Ok(value) } else { on_rows(call, value, rows) }
 }
 
-/// A number, i64, for each row.
+/// Repeats a number, i64, for each row.
 fn on_rows(call: &mut Call<'_>, number: VarId, rows: RowsId) -> Result<VarId, BuildError> {
     let ty = Type { rows: Some(rows), ..Type::scalar(DType::I64) };
     let zeros = call.emit_one(Fill { value: Number::Int(0), ty }, &[])?;
     call.emit_one(Binary { kind: BinaryKind::Add }, &[zeros, number])
 }
 
-/// New tokens of sequences of these rows.
+/// The row space of new tokens, whose sequences belong to these rows.
 pub(super) fn tokens(call: &mut Call<'_>, rows: RowsId) -> RowsId {
     let name = call.layer.name.trim_start_matches("sequence_");
     call.program.create_tokens(name, rows)
@@ -219,7 +219,7 @@ fn sequence(call: &mut Call<'_>) -> Result<VarId, BuildError> {
             call.emit_one(Fill { value: Number::Int(places), ty }, &[])?
         }
         None => {
-            // Of which only the shape is read.
+            // The operator reads only the shape of these numbers.
             let numbers = call.emit_one(Cast { dtype: DType::F64 }, &[x])?;
             let places = call.emit_one(Size { axes: vec![1] }, &[numbers])?;
             let places = call.emit_one(Cast { dtype: DType::I64 }, &[places])?;

@@ -1,7 +1,7 @@
-//! The layers of the language: tables, from which come the checks of a call, the suggestions of messages, the lowering
-//! to operators, and the documented functions that editors show.
+//! The layers of the language, as tables. The checks of a call, the suggestions in messages, the lowering to operators,
+//! and the documented functions that editors show come from these tables.
 //!
-//! To add one: add a row to the table of its family, and write the function that builds it beside the table. The
+//! To add a layer, add a row to the table of its family, and write the function that builds it beside the table. The
 //! functions of one value come from the table of the operators.
 
 // The macro of this module is used by those below it.
@@ -41,30 +41,31 @@ pub use library::{LIBRARY, LibraryLayer};
 
 use crate::program::{BuildError, VarId};
 
-/// What an argument of a layer is.
+/// The kind of an argument of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A value of the program.
     Value,
-    /// A value of the program, of whole numbers; a number that is written out is one, whatever is beside it.
+    /// A value of the program that holds whole numbers. A number that is written out is one, whatever the other
+    /// arguments are.
     Whole,
     /// One value of the program, or several: `x`, `[a, b]`.
     Values,
     /// A whole number above 0 that is known when the network is compiled.
     Size,
-    /// What is left of the values by position, at least one: `a`, `a, b`. Nothing follows it.
+    /// All values by position that are left, at least one: `a`, `a, b`. No argument follows.
     Operands,
     /// One size, or several: `3`, `[3, 5]`.
     Sizes,
-    /// The same, or nothing, so that an argument by name takes its place. Nothing follows it.
+    /// Sizes, or nothing if an argument by name takes their place. No argument follows.
     SizesIfAny,
-    /// Sizes, of which one may be -1, for what is left: `[3, -1]`.
+    /// Sizes, of which one may be -1; it then follows from the others: `[3, -1]`.
     Shape,
     /// A whole number that is known when the network is compiled.
     Int,
     /// One whole number, or several: `1`, `[0, 2]`.
     Ints,
-    /// The same, or one of these words, without quotes: `1`, `[0, 2]`, `same`.
+    /// Whole numbers, or one of these words, without quotes: `1`, `[0, 2]`, `same`.
     IntsOr(&'static [&'static str]),
     /// A number that is known when the network is compiled.
     Number,
@@ -74,16 +75,16 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// A name: a string.
     Name,
-    /// A text that the layer reads: a string.
+    /// A text that the layer parses: a string.
     Text,
     /// A layer that is marked as an activation, without parentheses: `act = relu`.
     Activation,
-    /// What a parameter is at first: `init = uniform(-0.1, 0.1)`.
+    /// The initial values of a parameter: `init = uniform(-0.1, 0.1)`.
     Initializer,
 }
 
 impl Kind {
-    /// What is expected, for messages.
+    /// The words for this kind in messages about what is expected.
     pub fn describe(self) -> &'static str {
         match self {
             Kind::Value => "a value",
@@ -116,22 +117,22 @@ impl Kind {
 /// An argument of a layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument {
-    /// Its name.
+    /// The name of the argument.
     pub name: &'static str,
-    /// What it is.
+    /// The kind of the argument.
     pub kind: Kind,
-    /// What it is where a call leaves it out, if that is a number, a truth value or a word.
+    /// The value if a call leaves the argument out, if that is a number, a truth value or a word.
     pub default: Option<LeftOut>,
-    /// What it is for.
+    /// The purpose of the argument.
     pub doc: &'static str,
 }
 
-/// What an argument is where a call leaves it out.
+/// The value of an argument that a call leaves out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LeftOut {
     /// A truth value.
     Flag(bool),
-    /// A whole number, or as many as there have to be.
+    /// A whole number. For a list, all elements have it.
     Int(i64),
     /// A number.
     Number(f64),
@@ -150,7 +151,7 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// A layer: what its calls look like, and the operators that they become.
+/// A layer: the arguments of its calls, and the operators that they become.
 #[derive(Clone, Copy, Debug)]
 pub struct Layer {
     /// The name.
@@ -163,16 +164,16 @@ pub struct Layer {
     pub named: &'static [Argument],
     /// Whether it can stand in an argument such as `act = relu`.
     pub activation: bool,
-    /// What its calls become.
+    /// The function that builds a call.
     pub build: Build,
 }
 
-/// Appends the operators of a call.
+/// The function that appends the operators of a call.
 #[derive(Clone, Copy, Debug)]
 pub enum Build {
-    /// And returns its value.
+    /// It returns one value.
     One(fn(&mut Call<'_>) -> Result<VarId, BuildError>),
-    /// And returns its values, which are the parts of a tuple.
+    /// It returns several values, the parts of a tuple.
     Several(fn(&mut Call<'_>) -> Result<Vec<VarId>, BuildError>),
 }
 
@@ -182,17 +183,17 @@ impl Layer {
         Layer::families().flat_map(|(_, layers)| layers)
     }
 
-    /// The families of layers, with what they are called.
+    /// The families of layers, with their names.
     pub fn families() -> impl Iterator<Item = (&'static str, &'static [Layer])> {
         FAMILIES.iter().copied()
     }
 
-    /// The layer of this name.
+    /// The layer with this name.
     pub fn find(name: &str) -> Option<&'static Layer> {
         Layer::all().find(|layer| layer.name == name)
     }
 
-    /// The argument of this name that a call may name.
+    /// The argument with this name, if calls give it by name.
     pub fn named(&self, name: &str) -> Option<&'static Argument> {
         self.named.iter().find(|argument| argument.name == name)
     }
@@ -207,32 +208,34 @@ impl Layer {
         }
     }
 
-    /// Whether the last argument by position is all that is left.
+    /// Whether the last positional argument takes all values that are left.
     pub fn has_operands(&self) -> bool {
         self.positional.last().is_some_and(|last| last.kind == Kind::Operands)
     }
 
-    /// The argument by position that stands at a place of a call.
+    /// The argument at a position of a call.
     pub fn at(&self, place: usize) -> Option<&'static Argument> {
         let last = self.positional.last().filter(|_| self.has_operands());
         self.positional.get(place).or(last)
     }
 
-    /// Whether it owns parameters, which are named by `param`.
+    /// Whether the layer has parameters, which the argument `param` names.
     pub fn has_parameters(&self) -> bool {
         self.named("param").is_some()
     }
 }
 
-/// Passes the families of layers to a macro, which is what goes over all of them: `with_layer_families!(callback)`.
+/// Passes the families of layers to a macro: `with_layer_families!(callback)`.
 ///
-/// A family is a file of `layers/`: its table, and the functions that build its layers. The second name is that of
-/// the macro that passes the table to another.
+/// A family is a file of `layers/`: its table, and the functions that build its layers. The second name is that of the
+/// macro that passes the table to another macro.
 ///
-/// A row of a table: documentation, name, arguments by position and after the `;` by name (each with kind and
-/// documentation; a choice with its words; one by name with its default, which is said nowhere else:
-/// `kind: Choice(average, max) = "max" "How to pool."`), a mark, and the function that
-/// builds it. The mark is `activation` where the layer is one; `several` where it has several values; `weights` or `weights_and_bias` where it has parameters,
+/// A row of a table has documentation, the name, the positional arguments, the arguments by name after the `;`, a mark,
+/// and the function that builds the layer. Each argument has a kind and documentation. A choice lists its words. An
+/// argument by name has its default, which is written nowhere else: `kind: Choice(average, max) = "max" "How to
+/// pool."`. The mark is `activation` if the layer is one, and `several` if it returns several values. It is `weights`
+/// or `weights_and_bias` if the layer has parameters, and so the arguments of
+/// [`with_parameter_arguments!`](crate::with_parameter_arguments).
 /// and so the arguments of [`with_parameter_arguments!`](crate::with_parameter_arguments).
 #[macro_export]
 macro_rules! with_layer_families {

@@ -1,4 +1,4 @@
-//! Layers that cut values, join them, and put more around them.
+//! Layers that cut values, join them, and put more elements around them.
 
 use super::Call;
 use super::shapes::{axes, axis, inner};
@@ -69,7 +69,7 @@ macro_rules! with_move_layers {
 
 with_move_layers!(layers);
 
-/// Longer values than this are not taken apart, or listed.
+/// The most parts of a value that is taken apart, and the most positions that are listed.
 const MOST_PARTS: i64 = 1 << 12;
 
 /// A list of positions along an axis.
@@ -79,7 +79,7 @@ fn positions(call: &mut Call<'_>, positions: Vec<i64>) -> Result<VarId, BuildErr
     Ok(call.emit(AssignValue { values, ty }, &[])?[0])
 }
 
-/// The size of an axis that has to be a number.
+/// The size of an axis, which has to be a number.
 fn known_size(call: &Call<'_>, x: VarId, at: usize) -> Result<i64, BuildError> {
     let size = call.ty(x).dims[at].constant().filter(|&size| size <= MOST_PARTS);
     size.ok_or_else(|| {

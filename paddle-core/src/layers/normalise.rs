@@ -61,7 +61,7 @@ macro_rules! with_normalising_layers {
 
 with_normalising_layers!(layers);
 
-/// Scale and shift, one number of each for what `size` counts.
+/// The parameters scale and shift, with one number each for what `size` counts.
 fn scale_and_shift(call: &mut Call<'_>, ty: &Type) -> Result<[VarId; 2], BuildError> {
     let all = |value| initializers::constant(value, ty.clone());
     Ok([call.parameter("scale", all(1.0))?, call.parameter("shift", all(0.0))?])
@@ -94,7 +94,7 @@ fn instance_norm(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     of_groups(call, None)
 }
 
-/// So many groups of channels, or one of each channel.
+/// Normalises groups of channels. Without a number of groups, each channel is a group.
 fn of_groups(call: &mut Call<'_>, groups: Option<i64>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let (dtype, channels) = channels(call, "x")?;

@@ -1,4 +1,4 @@
-//! Layers of pairs of tokens: products of sequences with sequences, of which attention is made.
+//! Layers of pairs of tokens: products of sequences with sequences, of which attention consists.
 
 use super::{Call, made_sequences};
 use crate::ops::{
@@ -60,13 +60,13 @@ fn sequence_products(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 fn sequence_sums(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (weights, y, pairs) = (call.value("weights")?, call.value("y")?, call.value("pairs")?);
     let tokens = paired(call)?;
-    // Of the tokens that the pairs belong to, only the sequences are read.
+    // Only the sequences are read, not the elements of the tokens to which the pairs belong.
     let ty = Type { rows: Some(tokens), ..Type::scalar(DType::F32) };
     let of = call.emit_one(Fill::zeros(ty), &[])?;
     call.emit_one(SequenceWeigh, &[weights, y, pairs, of])
 }
 
-/// The tokens that the pairs belong to.
+/// The row space of the tokens to which the pairs belong.
 fn paired(call: &Call<'_>) -> Result<RowsId, BuildError> {
     let tokens = made_sequences::rows_of(call, "pairs")?;
     if call.program.rows_of_whole_sequences(tokens).is_none() {

@@ -1,12 +1,12 @@
-//! Parameters of layers: every layer that has some takes the same arguments for them, and asks for them here.
+//! Parameters of layers. Every layer that has parameters takes the same arguments for them, and creates them here.
 
 use super::Call;
 use crate::ops::{Mismatch, MismatchKind, Op, ParameterUse};
 use crate::program::{BuildError, ParameterOptions, VarId};
 
-/// Passes the arguments that layers with parameters have in common to a macro, behind arguments of their own:
-/// `with_parameter_arguments!(weights callback! (front) [own])` expands to `callback! { front [own and common] }`.
-/// Layers with a bias, `weights_and_bias`, have one more.
+/// Passes the arguments that layers with parameters share to a macro, behind the layer's own arguments:
+/// `with_parameter_arguments!(weights callback! (front) [own])` expands to `callback! { front [own and common] }`. With
+/// `weights_and_bias`, there is an argument for the bias too.
 #[macro_export]
 macro_rules! with_parameter_arguments {
     (weights $($callback:ident)::+! ($($front:tt)*) [$($own:tt)*]) => {
@@ -30,10 +30,10 @@ macro_rules! with_parameter_arguments {
 }
 
 impl Call<'_> {
-    /// A parameter of the layer, in the global block: `role` is `w`, `b`, …
+    /// Creates a parameter of the layer in the global block. `role` is `w`, `b`, …
     ///
-    /// `default` says of what type it is, and initialises it unless the call says what does: `init`, for the bias
-    /// (`b`, `shift`) `bias_init`.
+    /// `default` has the parameter's type, and initialises it unless the call gives an initialiser: `init`, or
+    /// `bias_init` for the bias (`b`, `shift`).
     pub fn parameter(&mut self, role: &str, default: impl Into<Op>) -> Result<VarId, BuildError> {
         let mut initializer = default.into();
         let mut options = ParameterOptions::default();
@@ -54,13 +54,14 @@ impl Call<'_> {
         self.create(role, ParameterUse { initializer, options, site: self.site })
     }
 
-    /// A moving statistic of the layer: kept with the parameters, but changed by its operator and not trained.
+    /// Creates a moving statistic of the layer. It is kept with the parameters and changed by its operator, but not
+    /// trained.
     pub fn statistic(&mut self, role: &str, initializer: impl Into<Op>) -> Result<VarId, BuildError> {
         let options = ParameterOptions { trainable: false, ..ParameterOptions::default() };
         self.create(role, ParameterUse { initializer: initializer.into(), options, site: self.site })
     }
 
-    /// The initialiser that an argument asks for, of the type that another one has.
+    /// The initialiser in an argument, for the type of `like`.
     fn chosen(&self, argument: &str, like: &Op) -> Result<Option<Op>, BuildError> {
         let Some((initializer, numbers)) = self.initializer(argument) else { return Ok(None) };
         let Some(ty) = self.program.infer_initializer(like)? else { return Ok(None) };
@@ -71,7 +72,7 @@ impl Call<'_> {
         }
     }
 
-    /// A number that an argument cannot have.
+    /// The error for a number that an argument cannot have.
     fn refuse(&self, argument: &str, message: String) -> BuildError {
         let input = self.arguments.iter().position(|passed| passed.name == argument);
         BuildError::Mismatch(Mismatch { input, kind: MismatchKind::Attribute, message })

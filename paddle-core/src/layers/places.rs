@@ -1,4 +1,4 @@
-//! Layers that find elements: by their numbers, by their order, by sums so far.
+//! Layers that find elements: by index, by order, and by running sums.
 
 use super::Call;
 use super::shapes::{axis, axis_or};

@@ -41,12 +41,12 @@ macro_rules! with_pooling_layers {
 
 with_pooling_layers!(layers);
 
-/// What to take of a window.
+/// How the elements of a window are combined.
 fn kind(call: &Call<'_>) -> Result<PoolKind, BuildError> {
     PoolKind::from_name(call.choice("kind")?).ok_or(BuildError::NoSuch { what: "kind of pooling" })
 }
 
-/// How far a window of this size is from the next.
+/// The distance from one window of this size to the next.
 fn strides(call: &Call<'_>, size: [i64; 2]) -> Result<[i64; 2], BuildError> {
     if call.sizes("stride").is_some() { pair(call, "stride") } else { Ok(size) }
 }

@@ -1,7 +1,7 @@
-//! Layers that draw: `dropout`, in training only, and random numbers for each row.
+//! Layers that draw random numbers: `dropout`, in training only, and random numbers for each row.
 //!
-//! What is drawn for a row is a function of the seed, the step, the iterations of the loops around, the path of the layer,
-//! and the number of the row in what was fed.
+//! The numbers of a row are a function of the seed, the step, the iterations of the loops around the layer, the path of
+//! the layer, and the number of the row in the fed batch.
 
 use super::Call;
 use crate::ops::{
@@ -59,7 +59,7 @@ fn dropout(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     Ok(call.emit_with("rate", op, &inputs)?[0])
 }
 
-/// The type of numbers for each row of `x`, and which rows these are, where that is to be said.
+/// The type of random numbers for each row of `x`, and, if needed, the value with the numbers of these rows.
 fn drawn(call: &mut Call<'_>, dtype: DType) -> Result<(Type, Vec<VarId>), BuildError> {
     let (x, dims) = (call.value("x")?, call.sizes("shape").unwrap_or_default());
     let ty = Type { dtype, rows: call.ty(x).rows, dims };
@@ -108,12 +108,12 @@ fn uniform_random(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     Ok(call.emit_with("max", uniform(call, range, ty), &rows)?[0])
 }
 
-/// For a value whose rows were chosen by a block, the numbers that these have in what was fed.
+/// The numbers in the fed batch of the rows of `x`, if a block chose these rows.
 fn row_numbers(call: &mut Call<'_>, x: VarId) -> Result<Option<VarId>, BuildError> {
     let own = call.ty(x).rows;
     let program = &mut *call.program;
     let root = own.map(|own| program.drawn_from(own));
-    // Rows that the program makes have no numbers in what was fed.
+    // Rows that the program makes are in no fed batch.
     let is_fed = |root: &RowsId| program.inputs().iter().any(|&input| program.ty(input).rows == Some(*root));
     let Some(root) = root.filter(|_| root != own).filter(is_fed) else { return Ok(None) };
     let op = Op::from(RowNumbers::of(root));

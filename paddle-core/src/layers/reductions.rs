@@ -78,7 +78,7 @@ macro_rules! with_reduction_layers {
 
 with_reduction_layers!(layers);
 
-/// What to reduce, along which axes, and whether they stay.
+/// The value to reduce, the axes, and whether the axes stay.
 fn over(call: &Call<'_>) -> Result<(VarId, Vec<i64>, bool), BuildError> {
     let x = call.value("x")?;
     let mut axes = axes(call, "axis", x)?.unwrap_or_default();

@@ -104,7 +104,7 @@ fn of_two(call: &mut Call<'_>, op: impl Into<Op>) -> Result<VarId, BuildError> {
     call.emit_one(op, &inputs)
 }
 
-/// Windows of as many tokens as an argument says, with a number in place of those that the sequence does not have.
+/// Windows of tokens, whose length is in an argument. `pad_value` stands where the sequence has no token.
 fn window(call: &mut Call<'_>, x: VarId, argument: &str, pad_value: f64) -> Result<VarId, BuildError> {
     let length = call.int(argument)?;
     let start = call.given_int("start").unwrap_or(-(length / 2));
@@ -133,7 +133,7 @@ fn sequence_conv(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     fc::finish(call, product, filters)
 }
 
-/// The transitions between the labels of sequences.
+/// The parameter with the transitions between the labels of sequences.
 fn transitions(call: &mut Call<'_>, x: VarId) -> Result<VarId, BuildError> {
     let ty = call.ty(x);
     let known = |labels: &&Dim| !call.program.depends_on_feed(labels);

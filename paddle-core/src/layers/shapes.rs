@@ -1,4 +1,4 @@
-//! Layers that move elements or go along axes.
+//! Layers that move elements, or work along axes.
 
 use super::Call;
 use crate::ops::{Concat, MismatchKind, Reshape, Slice, Transpose};
@@ -48,7 +48,7 @@ macro_rules! with_shape_layers {
 
 with_shape_layers!(layers);
 
-/// The argument `name`: axes of `x`, that of the rows counted as 0, negative ones from the end.
+/// The axes of `x` in the argument `name`. The axis of the rows counts as 0; negative axes count from the end.
 pub(super) fn axes(call: &Call<'_>, name: &str, x: VarId) -> Result<Option<Vec<i64>>, BuildError> {
     let rank = call.ty(x).rank() as i64;
     let axis = |axis: i64| {
@@ -65,12 +65,12 @@ pub(super) fn axes(call: &Call<'_>, name: &str, x: VarId) -> Result<Option<Vec<i
     call.ints(name).map(|given| given.into_iter().map(axis).collect()).transpose()
 }
 
-/// The argument `axis`, counted likewise.
+/// The axis in the argument `axis`, counted in the same way.
 pub(super) fn axis(call: &Call<'_>, x: VarId) -> Result<i64, BuildError> {
     axis_or(call, x, call.int("axis")?)
 }
 
-/// The argument `axis`, or another one if it is left out, counted likewise.
+/// The axis in the argument `axis`, or `otherwise` if it is left out, counted in the same way.
 pub(super) fn axis_or(call: &Call<'_>, x: VarId, otherwise: i64) -> Result<i64, BuildError> {
     let rank = call.ty(x).rank() as i64;
     let axis = call.given_int("axis").unwrap_or(otherwise);
@@ -85,14 +85,14 @@ pub(super) fn axis_or(call: &Call<'_>, x: VarId, otherwise: i64) -> Result<i64, 
     }
 }
 
-/// The axis that a layer goes along where its call says none is not there.
+/// The error for a default axis that `x` does not have.
 fn along_none(call: &Call<'_>, x: VarId, axis: i64) -> BuildError {
     call.wrong_value(x, MismatchKind::Shape, &format!("`{}` goes along axis {axis}", call.layer.name))
 }
 
 fn concat(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let inputs = call.values("x")?;
-    // What is left out is not counted by the first value: the operator says whether all of them have that axis.
+    // The default does not depend on the first value alone: the operator checks that all values have the axis.
     let axes = match inputs.first() {
         Some(&first) if call.given_ints("axis").is_some() => axes(call, "axis", first)?,
         _ => call.ints("axis"),
@@ -113,7 +113,8 @@ fn slice(call: &mut Call<'_>) -> Result<VarId, BuildError> {
         let Some(size) = size else { continue };
         let is_backward = strides.get(at).is_some_and(|stride| *stride < 0);
         for (name, bounds) in [("starts", &starts), ("ends", &ends)] {
-            // Backward, the end is that behind which elements are taken, and -1 the place before the first.
+            // A slice that goes backward ends behind its last element, so -1 stands for the place before the first
+            // element.
             let lowest = if is_backward && name == "ends" { -1 - size } else { -size };
             if bounds.get(at).is_some_and(|bound| !(lowest..=size).contains(bound)) {
                 let shown = call.program.show(call.ty(x));
@@ -131,7 +132,7 @@ fn transpose(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     Ok(call.emit_with("axes", Transpose { perm }, &[x])?[0])
 }
 
-/// One size may be -1: what is left.
+/// One size may be -1; it follows from the others.
 fn reshape(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let mut dims = call.sizes("shape").unwrap_or_default();
@@ -166,15 +167,16 @@ fn reshape(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     Ok(call.emit(Reshape { dims }, &[x])?[0])
 }
 
-/// Whether a size of which a symbol is a factor is divided by a number that neither divides the other factor nor is divided by it:
-/// `T · 64` by 60. By 16 it can be, and by 128 where there is an even number of `T`.
+/// Whether a division leaves no remainder for some values of a symbol only. `by` neither divides the number in `all`
+/// nor is divided by it: `T · 64` by 60. A division by 16 is always possible, and one by 128 if `T` is even.
 fn divides_by_luck(all: &Dim, by: &Dim) -> bool {
     let (Some(by), None) = (by.constant(), all.constant()) else { return false };
     let (by, content) = (by.unsigned_abs(), all.content());
     by > 0 && content % by != 0 && by % content != 0
 }
 
-/// A symbol that is a dimension before and behind, with another number of elements in front of it: they would be mixed.
+/// A symbol that is a dimension before and after, but with another number of elements in front of it: its elements
+/// would be mixed with others.
 fn moved_dimension(before: &[Dim], behind: &[Dim]) -> Result<Option<Dim>, BuildError> {
     let place = |dims: &[Dim], symbol: &Dim| {
         let mut places = dims.iter().enumerate().filter(|(_, dim)| *dim == symbol);
@@ -192,7 +194,7 @@ fn moved_dimension(before: &[Dim], behind: &[Dim]) -> Result<Option<Dim>, BuildE
     Ok(None)
 }
 
-/// The place of an axis among the dimensions; that of the rows is none.
+/// The position of an axis among the dimensions. The axis of the rows is an error.
 pub(super) fn inner(call: &Call<'_>, name: &str, x: VarId, axis: i64) -> Result<usize, BuildError> {
     let rows = usize::from(call.ty(x).rows.is_some());
     (axis as usize).checked_sub(rows).ok_or_else(|| {

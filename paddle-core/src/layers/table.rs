@@ -1,6 +1,6 @@
-//! From the table of a family to its layers.
+//! Makes the layers of a family from its table.
 
-/// Makes `LAYERS` of a table: `with_image_layers!(layers)`.
+/// Makes `LAYERS` from a table: `with_image_layers!(layers)`.
 macro_rules! layers {
     ($($(#[doc = $doc:literal])*
        $name:ident($($arg:ident: $kind:ident $(($($word:ident),*))? $arg_doc:literal),*;

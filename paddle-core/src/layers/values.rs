@@ -1,4 +1,5 @@
-//! Layers that hand a value on, `assign`, `cast`, `identity`, `tap`, and those that have one of their own: numbers, or a parameter.
+//! Layers that pass a value on, `assign`, `cast`, `identity`, `tap`, and layers that have a value of their own:
+//! numbers, or a parameter.
 
 use super::Call;
 use crate::ops::{
@@ -7,7 +8,7 @@ use crate::ops::{
 };
 use crate::program::{BuildError, DType, Type, VarId};
 
-/// Passes the layers that hand a value on to a macro; see [`with_layer_families!`](crate::with_layer_families).
+/// Passes the layers of this file to a macro; see [`with_layer_families!`](crate::with_layer_families).
 #[macro_export]
 macro_rules! with_value_layers {
     ($($callback:ident)::+) => {

@@ -1,4 +1,4 @@
-//! How the attributes of an operator stand on the wire, where that is not as they are defined.
+//! The form of attributes on the wire, if it differs from the definition.
 
 use crate::convert::dialect::{DIMS, PATH, TYPE};
 use crate::ops::{Attribute, Loss, LossGrad, LossKind, Op, TopK};
@@ -9,15 +9,15 @@ use Form::{Hint, Long, Only, Renamed, Same};
 /// An attribute of PaddlePaddle's operator.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form {
-    /// One that ours has under the same name.
+    /// An attribute that both have under one name.
     Same(&'static str),
-    /// One that ours has under the first name, and PaddlePaddle's under the second.
+    /// An attribute that ours has under the first name, and PaddlePaddle's under the second.
     Renamed(&'static str, &'static str),
-    /// A number of 64 bits, where PaddlePaddle has 32 for most.
+    /// A number of 64 bits. PaddlePaddle has 32 bits for most numbers.
     Long(&'static str),
-    /// One that ours lacks. Ours does what PaddlePaddle's does for this value, and for no other.
+    /// An attribute that ours lacks. Ours does what PaddlePaddle's does for this value only.
     Only(&'static str, Constant),
-    /// One that ours lacks, and that does not change the result.
+    /// An attribute that ours lacks, and that does not change the result.
     Hint(&'static str, Constant),
 }
 
@@ -30,7 +30,7 @@ pub(super) enum Constant {
 }
 
 impl Form {
-    /// Its name in the definition.
+    /// The name in our definition.
     pub(super) fn ours(&self) -> Option<&'static str> {
         match *self {
             Form::Same(name) | Form::Renamed(name, _) | Form::Long(name) => Some(name),
@@ -39,7 +39,7 @@ impl Form {
     }
 }
 
-/// The attributes on the wire, in their order there; `None` where they are those of the definition.
+/// The attributes on the wire, in their order there; `None` if they are those of the definition.
 pub(super) fn form(op: &Op) -> Option<&'static [Form]> {
     Some(match op {
         Op::BatchNorm(_) => &[
@@ -53,7 +53,7 @@ pub(super) fn form(op: &Op) -> Option<&'static [Form]> {
         // The area is the same, whatever the curve is called.
         Op::Auc(_) => &[Hint("curve", Text("ROC")), Same("num_thresholds"), Same("slide_steps")],
         Op::Cast(_) => &[Renamed("dtype", "out_dtype")],
-        // Ours align the second value at the end.
+        // Ours aligns the second value at the end.
         Op::Binary(_) => &[Only("axis", Int(-1))],
         Op::Compare(_) => &[Only("axis", Int(-1)), Hint("force_cpu", Bool(false))],
         Op::CumSum(_) => &[Same("axis"), Only("flatten", Bool(false)), Same("exclusive"), Same("reverse")],
@@ -86,7 +86,7 @@ pub(super) fn form(op: &Op) -> Option<&'static [Form]> {
         },
         Op::Scale(_) => &[Only("bias_after_scale", Bool(true)), Same("scale"), Same("bias")],
         Op::Scatter(_) => &[Only("overwrite", Bool(true))],
-        // Ours go along the last axis.
+        // Ours works along the last axis.
         Op::Softmax(_) | Op::SoftmaxGrad(_) => &[Only("axis", Int(-1))],
         Op::SoftmaxWithCrossEntropy(_) | Op::SoftmaxWithCrossEntropyGrad(_) => &[
             Same("soft_label"),
@@ -105,7 +105,7 @@ pub(super) fn form(op: &Op) -> Option<&'static [Form]> {
     })
 }
 
-/// The name on the wire of an attribute of ours.
+/// The name on the wire of one of our attributes.
 pub(super) fn wire_name(op: &Op, ours: &'static str, value: &Attribute) -> &'static str {
     let renamed = form(op).into_iter().flatten().find_map(|form| match *form {
         Renamed(name, theirs) if name == ours => Some(theirs),

@@ -1,8 +1,8 @@
 //! Operators whose form on the wire follows from their definition.
 //!
-//! The slots on the wire are those of the schema, and the attributes are those of `attributes!`, with their names, kinds and
-//! defaults. So an operator that PaddlePaddle has under the same names needs no line here. Where its attributes differ from
-//! PaddlePaddle's, a row of [`form`] says how, for both directions.
+//! The slots on the wire are those of the schema, and the attributes are those of `attributes!`, with their names,
+//! kinds and defaults. So an operator that PaddlePaddle has under the same names needs no line here. If its attributes
+//! differ from PaddlePaddle's, a row of [`form`] describes the difference for both directions.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -22,16 +22,16 @@ use crate::ops::Op;
 pub(super) use self::read::{attributes_of, float, is_of_our_form, row_space, with_attributes};
 pub(super) use self::write::{attributes, changed_slot, push_float, slots, whole, wholes};
 
-/// The name of an operator on the wire, unless that depends on more than its kind.
+/// The name of an operator on the wire. It depends on the operator's kind only.
 pub(super) fn name(op: &Op) -> String {
     let name = op.schema().name;
     if op.operation().is_ours() { format!("{OURS}{name}") } else { name.to_string() }
 }
 
-/// One operator of the kind that has this name on the wire, if the name says which.
+/// An operator of the kind with this name on the wire; `None` if the name alone does not determine the kind.
 #[cfg(feature = "convert")]
 pub(super) fn named(name: &str) -> Option<Op> {
-    // These stand under the names of others: `conv2d_grad`, and whatever the operator is called that is not known.
+    // Such operators are written under names of others: `conv2d_grad`, or the name of the unknown operator.
     let has_no_name = |op: &Op| matches!(op, Op::Conv2dGrad(_) | Op::Foreign(_));
     let (name, is_ours) = name.strip_prefix(OURS).map_or((name, false), |own| (own, true));
     let is_named = |op: &Op| op.schema().name == name && op.operation().is_ours() == is_ours;
@@ -49,14 +49,14 @@ mod tests {
     use crate::program::{DType, Type};
     use crate::wire::OpDesc;
 
-    /// The operator with other attributes than its own, as far as it takes others.
+    /// The operator with changed attributes, if it allows changes.
     fn changed(op: &Op) -> Op {
         let mut changed = op.clone();
         for (place, (_, value)) in op.attributes().into_iter().enumerate() {
             let other = match value {
                 Attribute::Number(Number::Bool(flag)) => Attribute::Number(Number::Bool(!flag)),
                 Attribute::Number(Number::Int(number)) => Attribute::Number(Number::Int(number + 1)),
-                // No number of single precision.
+                // This is no number of single precision.
                 Attribute::Number(Number::Float(number)) => Attribute::Number(Number::Float(number + 0.1)),
                 Attribute::Ints(numbers) => {
                     Attribute::Ints(numbers.iter().map(|number| number + 1).collect())
@@ -72,7 +72,7 @@ mod tests {
         changed
     }
 
-    /// Operators that are written as they are defined, with what is written of them.
+    /// Operators that are written as they are defined, with their descriptions.
     fn derived() -> Vec<(Op, OpDesc)> {
         let ty = Type::new(DType::F32, [1]);
         let of = |op: Op| {

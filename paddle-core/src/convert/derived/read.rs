@@ -1,4 +1,4 @@
-//! Attributes as a definition has them, read.
+//! Reads attributes as a definition has them.
 
 use super::form::{Constant, Form, form, wire_name};
 use crate::convert::dialect::OURS;
@@ -9,7 +9,7 @@ use crate::program::{Dim, RowsId};
 use crate::text;
 use crate::wire::{AttrType, OpDesc, VarKind};
 
-/// The operator of this kind with the attributes that are written, and its defaults for those left out.
+/// The operator of this kind with the attributes that are written. Others have their defaults.
 pub(in crate::convert) fn attributes_of<T: Attributes + Into<Op> + Clone>(
     program: &Program,
     desc: &OpDesc,
@@ -20,12 +20,13 @@ pub(in crate::convert) fn attributes_of<T: Attributes + Into<Op> + Clone>(
     prototype.with_attributes(reader).map_err(|error| fault(&op, error))
 }
 
-/// An operator with the attributes that are written, and its defaults for those left out.
+/// An operator with the attributes that are written. Others have their defaults.
 pub(in crate::convert) fn with_attributes(program: &Program, desc: &OpDesc, op: &Op) -> Result<Op, Fault> {
     op.with_attributes(written(program, desc, op)?).map_err(|error| fault(op, error))
 }
 
-/// Whether PaddlePaddle's operator does what ours does: whether attributes that ours lacks have the one value that it covers.
+/// Whether PaddlePaddle's operator does what ours does: each attribute that ours lacks has to have the one value that
+/// ours covers.
 pub(in crate::convert) fn is_of_our_form(desc: &OpDesc, op: &Op) -> Result<bool, Fault> {
     for form in form(op).unwrap_or_default() {
         let Form::Only(name, value) = *form else { continue };
@@ -41,7 +42,7 @@ pub(in crate::convert) fn is_of_our_form(desc: &OpDesc, op: &Op) -> Result<bool,
     Ok(true)
 }
 
-/// Those of the attributes of an operator that are written, under their own names.
+/// The attributes of an operator that are written, under their own names.
 fn written(program: &Program, desc: &OpDesc, op: &Op) -> Result<Vec<(String, Attribute)>, Fault> {
     let mut found = Vec::new();
     for (name, of_prototype) in op.attributes() {
@@ -97,15 +98,15 @@ fn attribute(
         },
         Attribute::Program(_) => desc.attr_string(name)?.map(|text| match text::parse(text) {
             Ok(program) => Attribute::Program(program.into()),
-            // What is wrong with it is said where the operator is made.
+            // The error is reported when the operator is made.
             Err(_) => Attribute::Text(text.to_string()),
         }),
-        // Operators that have such are read by hand.
+        // Operators with such attributes have rules of their own.
         Attribute::Numbers(_) | Attribute::Types(_) | Attribute::Bytes(_) => None,
     })
 }
 
-/// The row space of this number, which an attribute has.
+/// The row space with this number, which is an attribute.
 pub(in crate::convert) fn row_space(
     program: &Program,
     attribute: &'static str,
@@ -117,7 +118,7 @@ pub(in crate::convert) fn row_space(
     rows.map(RowsId).ok_or_else(|| Fault::Attribute { attribute, message: message() })
 }
 
-/// A number: the exact one, if it is there; else the one of single precision, as it is.
+/// A number: the exact one if it is there, otherwise the one of single precision.
 pub(in crate::convert) fn float(desc: &OpDesc, name: &str) -> Result<Option<f64>, Fault> {
     let exact = desc.attr(&format!("{OURS}{name}"));
     let exact = exact.filter(|attr| attr.r#type == i32::from(AttrType::Float64));
@@ -127,7 +128,7 @@ pub(in crate::convert) fn float(desc: &OpDesc, name: &str) -> Result<Option<f64>
     }
 }
 
-/// Attributes of which an operator cannot be made.
+/// The fault of attributes that fit no operator.
 fn fault(op: &Op, error: AttributeError) -> Fault {
     let on_wire = |attribute: &'static str| {
         let own = op.attributes().into_iter().find(|(name, _)| *name == attribute);
@@ -140,7 +141,7 @@ fn fault(op: &Op, error: AttributeError) -> Fault {
         AttributeError::Wrong { attribute, .. } => {
             Fault::Attribute { attribute: on_wire(attribute), message: error.to_string() }
         }
-        // What is read are attributes of the operator.
+        // Only attributes of the operator are read, so this cannot happen.
         AttributeError::Unknown { .. } | AttributeError::UnknownOperator(_) => Fault::UnknownOperator,
     }
 }

@@ -1,4 +1,4 @@
-//! Slots and attributes as a definition has them, written.
+//! Writes slots and attributes as a definition has them.
 
 use super::form::{Constant, Form, form, wire_name};
 use crate::convert::dialect::OURS;
@@ -6,9 +6,9 @@ use crate::convert::types::{dim_text, element, type_text};
 use crate::ops::{Attribute, Number, Op, Slot};
 use crate::wire::{OpAttr, OpDesc, OpVar};
 
-/// Puts the variables of these names into the slots of the schema.
+/// Writes the names of variables into the slots of the schema.
 ///
-/// What PaddlePaddle changes in place has a slot among its outputs, too.
+/// An input that is changed in place also has a slot among PaddlePaddle's outputs.
 pub(in crate::convert) fn slots(op: &Op, inputs: &[String], outputs: &[String], desc: &mut OpDesc) {
     let schema = op.schema();
     desc.inputs = in_slots(schema.inputs, inputs);
@@ -20,7 +20,7 @@ pub(in crate::convert) fn slots(op: &Op, inputs: &[String], outputs: &[String], 
     }
 }
 
-/// The output slot of what was changed in an input slot.
+/// The output slot for an input slot that is changed in place.
 pub(in crate::convert) fn changed_slot(input: &str) -> String {
     format!("{}Out", input.replace("Accumulator", "Accum"))
 }
@@ -36,7 +36,8 @@ fn in_slots(slots: &[Slot], arguments: &[String]) -> Vec<OpVar> {
 
 /// The attributes of an operator.
 ///
-/// PaddlePaddle's own operators have every attribute that it gives them, so that its passes find what they look for.
+/// PaddlePaddle's own operators get every attribute that PaddlePaddle gives them, so that its passes find what they
+/// look for.
 pub(in crate::convert) fn attributes(op: &Op) -> Vec<OpAttr> {
     let (own, is_ours) = (op.attributes(), op.operation().is_ours());
     let mut attrs = Vec::new();
@@ -60,7 +61,7 @@ pub(in crate::convert) fn attributes(op: &Op) -> Vec<OpAttr> {
     attrs
 }
 
-/// An attribute, in 64 bits if it `is_long`.
+/// Writes an attribute, in 64 bits if it `is_long`.
 fn push(attrs: &mut Vec<OpAttr>, name: &str, value: &Attribute, is_long: bool) {
     attrs.push(match value {
         Attribute::Number(Number::Bool(value)) => OpAttr::bool(name, *value),
@@ -75,12 +76,12 @@ fn push(attrs: &mut Vec<OpAttr>, name: &str, value: &Attribute, is_long: bool) {
         Attribute::Type(ty) => OpAttr::string(name, type_text(ty)),
         Attribute::Rows(rows) => OpAttr::long(name, rows.0.into()),
         Attribute::Program(program) => OpAttr::string(name, program.to_string()),
-        // Operators that have such are written by hand.
+        // Operators with such attributes have rules of their own.
         Attribute::Numbers(_) | Attribute::Types(_) | Attribute::Bytes(_) => return,
     });
 }
 
-/// An `INT`, as PaddlePaddle has axes and the like; a `LONG` for a number that does not fit.
+/// A whole number: `INT`, which PaddlePaddle uses for axes and the like, or `LONG` if it does not fit.
 pub(in crate::convert) fn whole(name: &str, value: i64) -> OpAttr {
     match i32::try_from(value) {
         Ok(value) => OpAttr::int(name, value),
@@ -88,7 +89,7 @@ pub(in crate::convert) fn whole(name: &str, value: i64) -> OpAttr {
     }
 }
 
-/// `INTS`, or `LONGS` for numbers that do not fit.
+/// Whole numbers: `INTS`, or `LONGS` if one does not fit.
 pub(in crate::convert) fn wholes(name: &str, values: &[i64]) -> OpAttr {
     match values.iter().map(|&value| i32::try_from(value)).collect::<Result<Vec<i32>, _>>() {
         Ok(values) => OpAttr::ints(name, values),
@@ -96,7 +97,7 @@ pub(in crate::convert) fn wholes(name: &str, values: &[i64]) -> OpAttr {
     }
 }
 
-/// A `FLOAT`, and the exact number beside it if it is not one of single precision.
+/// Writes a `FLOAT`, and the exact number beside it if that is not one of single precision.
 pub(in crate::convert) fn push_float(attrs: &mut Vec<OpAttr>, name: &str, value: f64) {
     let single = value as f32;
     attrs.push(OpAttr::float(name, single));

@@ -1,5 +1,5 @@
-//! The blocks of a wire program before anything in them is read: that they form a tree of moderate depth, and what
-//! each declares.
+//! The block structure of a wire program, read before the operators: the tree of blocks, whose depth is limited, and
+//! the declarations of each block.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use super::error::{ConvertError, Fault};
 use crate::ops::Program;
 use crate::wire::{BlockDesc, ProgramDesc, VarDesc};
 
-/// A block, and where it stands.
+/// A block, and its position in the tree.
 pub(super) struct WireBlock<'a> {
     pub(super) desc: &'a BlockDesc,
-    /// The block around it; none for block 0.
+    /// The block around it; `None` for block 0.
     pub(super) parent: Option<usize>,
     /// The blocks in it.
     pub(super) children: Vec<usize>,
-    /// The block that it differentiates, as it was written.
+    /// The index of the block that it differentiates, as it is written.
     pub(super) forward: i32,
     /// The variables that it declares, by name.
     pub(super) declared: BTreeMap<&'a str, &'a VarDesc>,
 }
 
-/// Checks indices, parents, depth and declarations. A parent comes before its children, so nothing is cyclic.
+/// Checks indices, parents, depth and declarations. A parent comes before its children, so there is no cycle.
 pub(super) fn blocks(program: &ProgramDesc) -> Result<Vec<WireBlock<'_>>, ConvertError> {
     let mut found: Vec<WireBlock<'_>> = Vec::with_capacity(program.blocks.len());
     let mut depths: Vec<usize> = Vec::with_capacity(program.blocks.len());

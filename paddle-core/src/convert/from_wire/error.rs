@@ -1,4 +1,4 @@
-//! What can be wrong with a program that comes from, or goes to, the wire.
+//! The faults of programs that come from the wire, or go to it.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct WirePlace {
     pub operator: usize,
     /// Its type.
     pub op_type: String,
-    /// Where in the source it comes from, where its `op_callstack` says so.
+    /// The place in the source, if the operator's `op_callstack` has it.
     pub source: Option<Located>,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for WirePlace {
 /// A wire program that cannot be read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConvertError {
-    /// The operator to blame, where it is one.
+    /// The operator to blame, if one is.
     pub place: Option<Box<WirePlace>>,
     /// What is wrong.
     pub fault: Fault,
@@ -51,7 +51,7 @@ impl fmt::Display for ConvertError {
 impl std::error::Error for ConvertError {}
 
 impl ConvertError {
-    /// The memory that could not be had, if that is what went wrong.
+    /// The memory that was not available, if this is the error.
     pub fn out_of_memory(&self) -> Option<&OutOfMemory> {
         if let Fault::Wire(error) = &self.fault { error.out_of_memory() } else { None }
     }
@@ -80,7 +80,7 @@ pub enum Fault {
     BlockParent {
         /// The block.
         block: usize,
-        /// What it says its parent is.
+        /// The parent that it gives.
         parent: i32,
     },
     /// Blocks nest too deep.
@@ -96,7 +96,7 @@ pub enum Fault {
         attribute: &'static str,
         /// The index of the block.
         index: i32,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
     /// An operator with a name of our own dialect that is none of its operators.
@@ -116,23 +116,23 @@ pub enum Fault {
     Variable {
         /// The variable.
         name: String,
-        /// Why not.
+        /// The reason.
         reason: VariableFault,
     },
-    /// A slot of the operator holds another number of variables than it has to.
+    /// A slot of the operator holds a wrong number of variables.
     Slot {
         /// The slot.
         slot: &'static str,
-        /// How many variables it holds.
+        /// The number of variables that it holds.
         found: usize,
-        /// How many it has to.
+        /// The number that it has to hold.
         expected: usize,
     },
-    /// The operator writes another number of variables than it gives values.
+    /// The number of variables that the operator writes differs from the number of its results.
     Outputs {
-        /// How many variables it writes.
+        /// The number of variables.
         found: usize,
-        /// How many values it gives.
+        /// The number of results.
         expected: usize,
     },
     /// A required attribute is absent.
@@ -169,18 +169,18 @@ pub enum Fault {
         /// The block.
         block: usize,
     },
-    /// A block has another number of `feed` operators than values come in.
+    /// The number of `feed` operators in a block differs from the number of values for it.
     FeedCount {
         /// The block.
         block: usize,
-        /// How many it has.
+        /// The number of `feed` operators.
         found: usize,
-        /// How many it has to have.
+        /// The number of values.
         expected: usize,
     },
     /// A value has more elements than memory has addresses, or more dimensions than are supported.
     Size {
-        /// Which value, and of which type.
+        /// The value and its type.
         message: String,
     },
     /// The program would take too much memory.
@@ -190,13 +190,13 @@ pub enum Fault {
         /// The parameter.
         parameter: String,
     },
-    /// The tensor of a parameter is of another type than the program's parameter.
+    /// The tensor of a parameter has another type than the program's parameter.
     Parameter {
         /// The parameter.
         name: String,
-        /// What the tensor is.
+        /// The type of the tensor.
         found: String,
-        /// What the program says.
+        /// The type in the program.
         expected: String,
     },
     /// The program has a parameter for which there is no tensor.
@@ -204,7 +204,7 @@ pub enum Fault {
         /// The parameter.
         name: String,
     },
-    /// The program uses a dialect of a later version of this system.
+    /// The program uses a later version of our dialect.
     Newer {
         /// The version.
         version: i64,
@@ -215,13 +215,13 @@ pub enum Fault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VariableFault {
-    /// It holds something else than a tensor.
+    /// It holds something other than a tensor.
     Kind(VarKind),
     /// The number of its kind, or of its element type, has no meaning.
     Number(i32),
     /// It has no description of a tensor.
     NoTensor,
-    /// Its elements are of a type that is not supported.
+    /// Its elements have a type that is not supported.
     Element(VarKind),
     /// Its rows form sequences, which are not supported.
     Sequences,

@@ -1,4 +1,4 @@
-//! What is known of values while a program is read: the numbers of small constants, and sizes that a program computes
+//! Values that are known while a program is read: the numbers of small constants, and sizes that a program computes
 //! from shapes. PaddlePaddle takes some attributes from inputs; rules find their values here.
 
 use super::Reading;
@@ -7,7 +7,7 @@ use crate::convert::types::is_moderate;
 use crate::ops::{AssignValue, Binary, BinaryKind, Cast, Concat, Fill, Number, Op, Scale, Slice};
 use crate::program::{DType, Dim, RowsId, Type, VarId};
 
-/// Values of more elements than this are no attributes.
+/// The most elements of a value that may become an attribute.
 const MOST_ELEMENTS: usize = 16;
 
 /// One element of a value.
@@ -20,7 +20,7 @@ pub(super) enum Known {
 }
 
 impl Known {
-    /// It as a size, or any other whole number.
+    /// The element as a size, or as any other whole number.
     fn dim(&self) -> Option<Dim> {
         match self {
             Known::Number(number) => number.as_i64().map(Dim::from),
@@ -36,7 +36,7 @@ impl Known {
     }
 }
 
-/// What is known of the result of an operator, by what is known of its inputs.
+/// The elements of an operator's result that follow from known elements of its inputs.
 pub(super) fn known(op: &Op, inputs: &[Option<&[Known]>], ty: &Type) -> Option<Vec<Known>> {
     let size = |dim: &Dim| dim.constant().and_then(|size| usize::try_from(size).ok());
     let count = ty.dims.iter().try_fold(1usize, |count, dim| count.checked_mul(size(dim)?))?;
@@ -56,7 +56,7 @@ pub(super) fn known(op: &Op, inputs: &[Option<&[Known]>], ty: &Type) -> Option<V
         }
         Op::Assign(_) | Op::Reshape(_) => Some(input(0)?.to_vec()),
         Op::Cast(Cast { dtype }) if !dtype.is_float() => sizes(dims(0)?),
-        // Of lists; nothing else is a size.
+        // Only lists can be sizes.
         Op::Concat(Concat { .. }) if ty.rank() == 1 => {
             let parts = inputs.iter().map(|part| part.map(<[Known]>::to_vec)).collect::<Option<Vec<_>>>()?;
             Some(parts.concat())
@@ -97,7 +97,7 @@ fn combine(kind: BinaryKind, a: &Dim, b: &Dim) -> Option<Dim> {
 }
 
 impl Reading<'_, '_> {
-    /// What is known of a value.
+    /// The known elements of a value.
     pub(super) fn known(&self, var: VarId) -> Option<&[Known]> {
         self.reader.known.get(&var).map(Vec::as_slice)
     }
@@ -117,7 +117,7 @@ impl Reading<'_, '_> {
         Ok(numbers.and_then(|numbers| if let [one] = numbers[..] { one.as_i64() } else { None }))
     }
 
-    /// Whole numbers that are an attribute, or known of values in one of two slots; `None` where they are not known.
+    /// Whole numbers from an attribute, or from values in one of two slots; `None` if they are not known.
     pub(super) fn dims(&self, name: &str, slot: &str, list: &str) -> Result<Option<Vec<Dim>>, Fault> {
         let [tensor, list] = [self.inputs(slot)?, self.inputs(list)?];
         if tensor.is_empty() && list.is_empty() {
@@ -129,13 +129,13 @@ impl Reading<'_, '_> {
         Ok(known.and_then(|known| known.concat().iter().map(Known::dim).collect()))
     }
 
-    /// The same, where all of them are numbers.
+    /// Whole numbers like those of [`Self::dims`], if all of them are numbers.
     pub(super) fn numbers(&self, name: &str, slot: &str, list: &str) -> Result<Option<Vec<i64>>, Fault> {
         let dims = self.dims(name, slot, list)?;
         Ok(dims.and_then(|dims| dims.iter().map(Dim::constant).collect()))
     }
 
-    /// The type of these sizes: a leading one that is that of rows is the rows.
+    /// The type with these sizes. If the first is the number of rows of a row space, the type has these rows.
     pub(super) fn type_of(&self, dtype: DType, mut dims: Vec<Dim>) -> Type {
         let spaces = self.reader.program.row_spaces();
         let symbol = dims.first().and_then(Dim::as_symbol);

@@ -1,5 +1,5 @@
-//! Wire → `Program`: our own dialect and PaddlePaddle's, by the same rules. See the
-//! [module documentation](super).
+//! Reads `Program`s from the wire: our own dialect and PaddlePaddle's, by the same rules. See the [module
+//! documentation](super).
 
 mod blocks;
 mod error;
@@ -31,19 +31,18 @@ use crate::program::{
 };
 use crate::wire::{OpDesc, ProgramDesc, VarDesc, VarKind};
 
-/// The memory that the values of one program may take, roughly. A few bytes can ask for many values: a loop in loops
-/// in loops has the state of the innermost one in each.
+/// The approximate memory in bytes that the values of one program may take. A few bytes can ask for many values: each
+/// loop of a nest has the state of the innermost one.
 const MEMORY: usize = 256 << 20;
 
-/// What a value takes beside its name and its symbolic sizes, roughly.
+/// The approximate size of a value in bytes, without its name and symbolic sizes.
 const VALUE: usize = 200;
 
 /// Reads a program.
 ///
-/// Parameters are initialised as `startup` says, and with zeros where it does not; their values come from
-/// [`load_params`].
+/// Parameters get the initialisers of `startup`, and zeros without one; [`load_params`] reads their values.
 ///
-/// Whatever the messages hold: no panic, bounded memory, and an error that says where.
+/// Whatever the messages hold, reading does not panic and takes bounded memory. Errors have a place.
 pub fn from_wire(main: &ProgramDesc, startup: Option<&ProgramDesc>) -> Result<Program, ConvertError> {
     read(main, startup, MEMORY)
 }
@@ -76,30 +75,30 @@ fn read(main: &ProgramDesc, startup: Option<&ProgramDesc>, memory: usize) -> Res
     Ok(reader.program)
 }
 
-/// The state of the reading.
+/// The state of a reader.
 struct Reader<'a> {
     blocks: Vec<WireBlock<'a>>,
     versions: Versions<'a>,
     program: Program,
-    /// Whether the program is of our own dialect. Its blocks keep their numbers.
+    /// Whether the program is in our own dialect. If so, its blocks keep their numbers.
     is_ours: bool,
     /// The row space of unknown leading dimensions.
     batch: Option<RowsId>,
-    /// The names of sizes that only the file knows.
+    /// The names of sizes that only the file has.
     sizes: BTreeSet<String>,
     files: BTreeMap<String, FileId>,
-    /// The last suffix of each variable's versions.
+    /// For each variable, the last suffix of its versions.
     suffixes: BTreeMap<String, u64>,
-    /// How much memory is left for values.
+    /// The memory that is left for values.
     memory: usize,
     /// The gradient of each parameter.
     gradients: BTreeMap<VarId, VarId>,
-    /// What is known of small values.
+    /// Known elements of small values.
     known: BTreeMap<VarId, Vec<Known>>,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads the tables of our own dialect, if this is it.
+    /// Reads the tables of our own dialect, if the program has them.
     fn header(&mut self) -> Result<(), ConvertError> {
         let ops = &self.blocks[0].desc.ops;
         let Some(at) = ops.iter().position(|op| op.r#type == PROGRAM) else {
@@ -143,7 +142,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads the taps of our own dialect: the name of each, and that of its value.
+    /// Reads the taps of our own dialect: pairs of the tap's name and its value's name.
     fn taps(&mut self) -> Result<(), ConvertError> {
         self.listed_pairs("taps", |program, name, value| {
             let var = find(program, value)?;
@@ -151,7 +150,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Goes through an attribute of our own dialect that is pairs of names.
+    /// Calls a function for each pair of names in an attribute of our own dialect.
     fn listed_pairs(
         &mut self,
         attribute: &'static str,
@@ -171,7 +170,7 @@ impl<'a> Reader<'a> {
         read(&mut self.program).map_err(|fault| place(fault, 0, at, tables))
     }
 
-    /// Reads the checks of our own dialect: condition, message and place of each.
+    /// Reads the checks of our own dialect: the condition, message and place of each.
     fn checks(&mut self, texts: &[String]) -> Result<(), Fault> {
         let (checks, rest) = texts.as_chunks::<3>();
         for [condition, message, place] in checks {
@@ -203,7 +202,7 @@ impl<'a> Reader<'a> {
         };
         let desc = self.blocks[0].desc;
         let mut left: Vec<&'a VarDesc> = desc.vars.iter().filter(|var| is_parameter(var)).collect();
-        // In the order of the startup part, which is that of their creation; then those that it leaves out.
+        // Parameters are created in the order of the startup part, then those that it leaves out.
         let initializers = startup.map(initializers).unwrap_or_default();
         let order = |var: &&VarDesc| initializers.get(var.name.as_str()).map_or(usize::MAX, |&(at, _)| at);
         left.sort_by_key(order);
@@ -233,7 +232,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The parameter and the slot that a state belongs to, in our own dialect.
+    /// The parameter to which a state belongs, and the slot, in our own dialect.
     fn owner(&self, op: &'a OpDesc) -> Result<Option<(VarId, &'a str)>, Fault> {
         let Some(owner) = op.attr_strings(STATE_OF)? else { return Ok(None) };
         let wrong = |message| Fault::Attribute { attribute: STATE_OF, message };
@@ -245,14 +244,14 @@ impl<'a> Reader<'a> {
         Ok(Some((found, slot)))
     }
 
-    /// What the startup part says of a parameter: its initialiser, if it is known, its options, its place.
+    /// The initialiser, if it is known, the options and the place that the startup part has for a parameter.
     fn initializer(&mut self, op: &OpDesc, ty: &Type) -> Result<(Option<Op>, ParameterOptions, Site), Fault> {
         let initializer = initializer(&self.program, op, ty)?;
         Ok((initializer, parameter_options::read(op)?, self.site(op)?))
     }
 
-    /// Creates the network's inputs: what `feed` operators write, in the order of their columns. A program without
-    /// any (one that was saved for training) has its inputs marked.
+    /// Creates the network's inputs: the variables that `feed` operators write, in the order of their columns. In a
+    /// program without `feed` operators, which was saved for training, inputs are marked.
     fn inputs(&mut self) -> Result<(), ConvertError> {
         let mut names = self.fed(0)?;
         if names.is_empty() {
@@ -282,7 +281,7 @@ impl<'a> Reader<'a> {
         in_order(columns).ok_or(Fault::Columns { operator: "feed", block }.into())
     }
 
-    /// The parameter or the state that a variable is which outlives a run.
+    /// The parameter or state of a variable that outlives a run.
     fn lasting(&self, block: usize, name: &str) -> Option<VarId> {
         let is_local = block != 0 && self.blocks[block].declared.contains_key(name);
         let var = self.program.find(name).filter(|_| !is_local)?;
@@ -290,7 +289,7 @@ impl<'a> Reader<'a> {
         lasts.then_some(var)
     }
 
-    /// Gives such a variable a value.
+    /// Stores a value in such a variable.
     fn store(
         &mut self,
         block: usize,
@@ -304,18 +303,18 @@ impl<'a> Reader<'a> {
         self.versions.write(&self.blocks, block, name, lasting)
     }
 
-    /// How many times operators read a variable of this name.
+    /// The number of operators' reads of a variable with this name.
     fn readers(&self, name: &str) -> usize {
         let ops = self.blocks.iter().flat_map(|block| &block.desc.ops);
         ops.flat_map(|op| &op.inputs).flat_map(|slot| &slot.arguments).filter(|read| *read == name).count()
     }
 
-    /// How many `feed` operators a block has.
+    /// The number of `feed` operators in a block.
     fn feeds(&self, block: usize) -> usize {
         self.blocks[block].desc.ops.iter().filter(|op| op.r#type == "feed").count()
     }
 
-    /// Binds what its operator hands to a block to the variables that the block's `feed` operators name.
+    /// Binds the values that an operator passes to its block to the variables of the block's `feed` operators.
     fn enter(&mut self, block: usize, id: BlockId, types: &[Type]) -> Result<(), ConvertError> {
         let names = self.fed(block)?;
         if names.len() != types.len() {
@@ -328,7 +327,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Adds a parameter to a block: a new version of a variable.
+    /// Adds a parameter to a block as a new version of a variable.
     fn block_parameter(&mut self, id: BlockId, name: &str, ty: &Type) -> Result<VarId, Fault> {
         let name = self.fresh(name);
         self.charge(&name, ty)?;
@@ -369,7 +368,7 @@ impl<'a> Reader<'a> {
         Ok(outputs)
     }
 
-    /// Takes the memory of a value from what is left.
+    /// Subtracts the memory of a value from what is left.
     fn charge(&mut self, name: &str, ty: &Type) -> Result<(), Fault> {
         let symbolic = ty.dims.iter().filter(|dim| dim.constant().is_none());
         let takes = VALUE + 2 * name.len() + symbolic.map(|dim| 16 * dim_text(dim).len()).sum::<usize>();
@@ -377,7 +376,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A name for the next version of a variable: its own, or with the first free suffix.
+    /// The name of the next version of a variable: its own, or its own with the first free suffix.
     fn fresh(&mut self, name: &str) -> String {
         let mut fresh = name.to_string();
         while self.program.find(&fresh).is_some() {
@@ -388,12 +387,12 @@ impl<'a> Reader<'a> {
         fresh
     }
 
-    /// Reads the operators of a block, and returns what its `fetch` operators fetch.
+    /// Reads the operators of a block, and returns the values of its `fetch` operators.
     fn block(&mut self, block: usize) -> Result<Vec<VarId>, ConvertError> {
         let mut columns = Vec::new();
         for (at, op) in self.blocks[block].desc.ops.iter().enumerate() {
             match op.r#type.as_str() {
-                // Read before anything else.
+                // `feed` operators were read before all others.
                 "feed" => {}
                 PROGRAM if block == 0 => {}
                 "fetch" => {
@@ -407,7 +406,7 @@ impl<'a> Reader<'a> {
                     let site = self.site(op).map_err(|fault| place(fault, block, at, op))?;
                     let mut reading = Reading { reader: self, desc: op, block, site };
                     let result = reading.operator();
-                    // An error inside of a nested block has its own place.
+                    // An error inside of a nested block has its own place already.
                     result.map_err(|error| match error.place {
                         Some(_) => error,
                         None => place(error.fault, block, at, op),
@@ -418,8 +417,8 @@ impl<'a> Reader<'a> {
         in_order(columns).ok_or(Fault::Columns { operator: "fetch", block }.into())
     }
 
-    /// The type of a variable: the exact one, if it is written beside it; else from its description, where an
-    /// unknown leading dimension is the batch, and any other unknown one a size of its own. Sequences are those of
+    /// The type of a variable: the exact one if it is written, otherwise the one in its description. There, an unknown
+    /// leading dimension is the batch, and each other unknown one is a size of its own. Sequences have the tokens
     /// `tokens`, or new ones.
     fn declared_type(
         &mut self,
@@ -437,7 +436,7 @@ impl<'a> Reader<'a> {
         let kind = kind.map_err(|_| wrong(VariableFault::Number(var.r#type.r#type)))?;
         let (desc, level) = match (kind, &var.r#type.lod_tensor, &var.r#type.selected_rows) {
             (VarKind::LodTensor, Some(desc), _) => (&desc.tensor, desc.lod_level.unwrap_or(0)),
-            // The rows of a gradient that are not zeros: a representation, not another value.
+            // `SelectedRows` represents a gradient by the rows that are not zero; the value is the same.
             (VarKind::SelectedRows, _, Some(desc)) => (desc, 0),
             (VarKind::LodTensor | VarKind::SelectedRows, _, _) => return Err(wrong(VariableFault::NoTensor)),
             _ => return Err(wrong(VariableFault::Kind(kind))),
@@ -467,12 +466,12 @@ impl<'a> Reader<'a> {
         self.checked(Type { dtype, rows, dims })
     }
 
-    /// The type, if a value of it fits into memory.
+    /// Returns the type if a value of it fits into memory.
     fn checked(&self, ty: Type) -> Result<Type, Fault> {
         if ty.is_possible() { Ok(ty) } else { Err(too_large(&ty)) }
     }
 
-    /// A new symbol, of this name or one like it.
+    /// A new symbol, with this name or a similar one.
     fn size(&mut self, name: &str) -> SymbolId {
         let free = self.free_size(name.to_string());
         self.program.create_symbol(&free)
@@ -485,7 +484,7 @@ impl<'a> Reader<'a> {
         name
     }
 
-    /// The tokens of new sequences, one for each row of the batch.
+    /// The row space of new sequences, one for each row of the batch.
     fn tokens(&mut self, name: &str) -> RowsId {
         let batch = self.batch();
         let name = self.free_size(format!("_.{name}"));
@@ -496,7 +495,7 @@ impl<'a> Reader<'a> {
         *self.batch.get_or_insert_with(|| self.program.create_rows("_"))
     }
 
-    /// Role and source place of an operator.
+    /// The role and source place of an operator.
     fn site(&mut self, op: &OpDesc) -> Result<Site, Fault> {
         let role = op.attr_int(ROLE)?.map(Role::from_wire).unwrap_or_default();
         let layer = layer(op).map(|layer| self.program.create_layer(layer));
@@ -511,7 +510,7 @@ impl<'a> Reader<'a> {
         Place { file, line: source.line, column: source.column, layer: None }
     }
 
-    /// Notes which values an operator of the outermost block says are gradients of parameters.
+    /// Notes the values that an operator of the outermost block calls gradients of parameters.
     fn note_gradients(&mut self, op: &'a OpDesc, block: usize) -> Result<(), Fault> {
         for pair in op.attr_strings(ROLE_VAR)?.unwrap_or_default().as_chunks::<2>().0 {
             let [parameter, gradient] = pair;
@@ -530,7 +529,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Records the gradients: those that our own dialect lists, or else in the order of the parameters.
+    /// Records the gradients: those that our own dialect lists, otherwise in the order of the parameters.
     fn pairs(&mut self) -> Result<(), ConvertError> {
         self.listed_pairs("gradients", |program, parameter, gradient| {
             let (parameter, gradient) = (find(program, parameter)?, find(program, gradient)?);
@@ -550,7 +549,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The value of this name.
+/// The value with this name.
 fn find(program: &Program, name: &str) -> Result<VarId, String> {
     program.find(name).ok_or_else(|| format!("there is no value `{name}`"))
 }
@@ -563,19 +562,19 @@ fn initializers(startup: &ProgramDesc) -> BTreeMap<&str, (usize, &OpDesc)> {
     all.map(|(at, op)| (op.output("Out")[0].as_str(), (at, op))).collect()
 }
 
-/// The error at an operator.
+/// Adds the place of an operator to a fault.
 fn place(fault: Fault, block: usize, operator: usize, op: &OpDesc) -> ConvertError {
     let place = WirePlace { block, operator, op_type: op.r#type.clone(), source: source(op) };
     ConvertError { place: Some(Box::new(place)), fault }
 }
 
-/// Where in the source an operator comes from: `file:line:column`. PaddlePaddle writes traces of Python instead.
+/// The source place of an operator: `file:line:column`. PaddlePaddle writes traces of Python instead.
 fn source(op: &OpDesc) -> Option<Located> {
     let ([text] | [text, _]) = op.attr_strings(CALLSTACK).ok()?? else { return None };
     located(text)
 }
 
-/// The layer that stands there.
+/// The layer at the operator's source place.
 fn layer(op: &OpDesc) -> Option<&str> {
     let [_, layer] = op.attr_strings(CALLSTACK).ok()?? else { return None };
     Some(layer)
@@ -600,7 +599,7 @@ fn column(op: &OpDesc) -> Result<i32, Fault> {
     op.attr_int("col")?.ok_or(Fault::MissingAttribute { attribute: "col" })
 }
 
-/// What was found in columns, in their order; `None` unless they are 0, 1, 2, ….
+/// The entries in the order of their columns; `None` unless the columns are 0, 1, 2, ….
 fn in_order<T>(mut columns: Vec<(i32, T)>) -> Option<Vec<T>> {
     columns.sort_by_key(|&(column, _)| column);
     let counted = columns.iter().enumerate().all(|(at, &(column, _))| usize::try_from(column) == Ok(at));

@@ -1,4 +1,4 @@
-//! One operator of the wire while it is read: its slots, and what the rules for operators and control flow append.
+//! One operator of the wire while it is read: its slots, and the operators that rules append for it.
 
 use super::error::{ConvertError, Fault};
 use super::{Reader, one};
@@ -11,14 +11,14 @@ use crate::wire::{OpDesc, OpVar};
 pub(super) struct Reading<'r, 'a> {
     pub(super) reader: &'r mut Reader<'a>,
     pub(super) desc: &'a OpDesc,
-    /// The block of the wire.
+    /// The index of the block on the wire.
     pub(super) block: usize,
     pub(super) site: Site,
 }
 
 impl<'a> Reading<'_, 'a> {
     pub(super) fn id(&self) -> BlockId {
-        // A block's operators are read after it was entered.
+        // A block is entered before its operators are read.
         self.reader.versions.id(self.block).unwrap_or(BlockId(u32::MAX))
     }
 
@@ -56,13 +56,13 @@ impl<'a> Reading<'_, 'a> {
             .filter(|&a| (a as i64) < rank)
     }
 
-    /// The fault that a value has no such axis.
+    /// The fault of an axis that a value does not have.
     pub(super) fn no_axis(&self, var: VarId, attribute: &'static str, axis: i64) -> Fault {
         let message = format!("there is no axis {axis} of {} dimensions", self.ty(var).rank());
         Fault::Attribute { attribute, message }
     }
 
-    /// The only element of the value in a slot, without dimensions and of this element type.
+    /// The only element of the value in a slot, converted to a scalar of this element type.
     pub(super) fn scalar(&mut self, slot: &'static str, dtype: DType) -> Result<VarId, Fault> {
         let mut value = self.input(slot)?;
         if self.ty(value).dtype != dtype {
@@ -91,7 +91,7 @@ impl<'a> Reading<'_, 'a> {
         self.emit_in(self.id(), op, inputs)
     }
 
-    /// The same, in another block.
+    /// Appends an operator with one output, which no variable holds, to another block.
     pub(super) fn emit_in(
         &mut self,
         block: BlockId,
@@ -103,7 +103,8 @@ impl<'a> Reading<'_, 'a> {
         Ok(self.reader.append(block, op, inputs, &[], &[name], self.site)?[0])
     }
 
-    /// Appends an operator whose outputs are the new versions of these variables. Those that last get them as values.
+    /// Appends an operator whose outputs are the new versions of these variables. Variables that outlive the run store
+    /// them.
     pub(super) fn define(
         &mut self,
         op: impl Into<Op>,
@@ -127,10 +128,10 @@ impl<'a> Reading<'_, 'a> {
         }
     }
 
-    /// The operator, by its definition.
+    /// Appends the operator by its definition.
     ///
-    /// PaddlePaddle's operator has another form where it has an input or the value of an attribute that ours lacks, or where it
-    /// goes along sequences and no type says that there are some.
+    /// Returns false if PaddlePaddle's operator has another form than ours: it has an input or the value of an
+    /// attribute that ours lacks, or works along sequences that no type has.
     pub(super) fn defined(&mut self) -> Result<bool, ConvertError> {
         let Some(op) = derived::named(&self.desc.r#type) else { return Ok(false) };
         if !op.operation().is_ours() {
@@ -152,17 +153,17 @@ impl<'a> Reading<'_, 'a> {
         self.same_slots(op)
     }
 
-    /// The operator of this kind with the attributes that are written, and its defaults for those left out.
+    /// The operator of this kind with the attributes that are written. Others have their defaults.
     pub(super) fn attributes_of<T: Attributes + Into<Op> + Clone>(&self) -> Result<T, Fault> {
         derived::attributes_of(&self.reader.program, self.desc)
     }
 
-    /// An operator with the attributes that are written, and its defaults for those left out.
+    /// An operator with the attributes that are written. Others have their defaults.
     pub(super) fn with_attributes(&self, op: &Op) -> Result<Op, Fault> {
         derived::with_attributes(&self.reader.program, self.desc, op)
     }
 
-    /// An operator whose slots have the names of ours.
+    /// Appends an operator whose slots on the wire have our names.
     pub(super) fn same_slots(&mut self, op: Op) -> Result<bool, ConvertError> {
         let schema = op.schema();
         let mut inputs = Vec::new();
@@ -182,12 +183,12 @@ impl<'a> Reading<'_, 'a> {
         self.define(op, &inputs, &[], &names)
     }
 
-    /// The rows that the sequences of a value belong to, if it has some.
+    /// The rows to which the sequences of a value belong, if it has sequences.
     pub(super) fn rows_of(&self, value: VarId) -> Option<RowsId> {
         self.ty(value).rows.and_then(|rows| self.reader.program.rows_of_sequences(rows))
     }
 
-    /// Appends operators of which each but the first takes the result of the one before, the last one's output being the
+    /// Appends a chain of operators, each of which takes the result of the previous one. The last output is the
     /// variable in slot `Out`.
     pub(super) fn out_of_chain(&mut self, ops: Vec<Op>, inputs: &[VarId]) -> Result<bool, ConvertError> {
         let mut inputs = inputs.to_vec();

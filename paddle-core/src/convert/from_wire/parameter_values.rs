@@ -1,4 +1,4 @@
-//! The values of parameters: a `.pdiparams` file against the program.
+//! Reads the values of parameters from a `.pdiparams` file, and compares them with the program.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use crate::ops::Program;
 use crate::wire::{ProgramDesc, TensorRecord, parameter_names, read_params};
 
 /// Reads the `.pdiparams` file that belongs to `desc`, and returns the parameters of `program`, which was read from
-/// it. (The file also has tensors that no operator reads.) Each is compared with the type that the program declares.
+/// `desc`. Each is compared with the type that the program declares. The file may also have tensors that no operator
+/// reads.
 pub fn load_params(
     desc: &ProgramDesc,
     program: &Program,

@@ -1,4 +1,4 @@
-//! Rules for operators that take as an input what is an attribute of ours.
+//! Rules for operators with inputs that are attributes of ours.
 
 use crate::convert::derived::float;
 use crate::convert::from_wire::{ConvertError, Fault, Reading};
@@ -6,7 +6,7 @@ use crate::ops::{Binary, BinaryKind, Fill, Number, Scale};
 use crate::program::{Type, VarId};
 
 impl Reading<'_, '_> {
-    /// The number in a slot; without it, the one in an attribute.
+    /// The number in a slot, or the one in an attribute if the slot is empty.
     fn number_in(&mut self, slot: &'static str, attribute: &str, like: VarId) -> Result<VarId, Fault> {
         let dtype = self.ty(like).dtype;
         if self.has(&[slot]) {

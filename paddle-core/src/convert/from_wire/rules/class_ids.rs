@@ -1,4 +1,4 @@
-//! Rules for operators that read the number of a class or of an entry: losses of classes, and tables.
+//! Rules for operators that read class ids or table ids: losses of classes, and tables.
 
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::ops::{
@@ -9,7 +9,7 @@ use crate::ops::{
 use crate::program::{DType, Dim, Type, VarId};
 
 impl Reading<'_, '_> {
-    /// The class that does not count. All losses of classes have the same default.
+    /// The class id that does not count. All losses of classes have the same default.
     fn ignore_index(&self) -> Result<i64, Fault> {
         Ok(self.attributes_of::<CrossEntropy>()?.ignore_index)
     }
@@ -104,7 +104,7 @@ impl Reading<'_, '_> {
         };
         let ignored = self.emit(Fill { value: Number::Int(ignored), ty: Type::scalar(DType::I64) }, &[])?;
         let counts = self.emit(Compare { kind: CompareKind::NotEqual }, &[label, ignored])?;
-        // Class 0 stands in for those that are ignored.
+        // Class 0 stands in for ignored classes.
         let chosen = self.emit(Cast { dtype: DType::I64 }, &[counts])?;
         let chosen = self.emit(Binary { kind: BinaryKind::Mul }, &[label, chosen])?;
         let dims = self.ty(label).dims.clone();
@@ -135,7 +135,7 @@ impl Reading<'_, '_> {
         if reduction == "sum" {
             return self.out(negate, &[loss]);
         }
-        // The mean of nothing is 0.
+        // The mean over no classes is 0.
         let none = self.emit(Fill::zeros(Type::scalar(dtype)), &[])?;
         let none = self.emit(Compare { kind: CompareKind::Equal }, &[total, none])?;
         let none = self.emit(Cast { dtype }, &[none])?;

@@ -1,8 +1,9 @@
 //! Rules for PaddlePaddle's branches, which become our `if`.
 //!
-//! Its `conditional_block` overwrites variables of the blocks around it, or leaves them as they were; which of two
-//! branches has been run is for `select_input` to say. Each becomes an `if` of its own: the first has the values before
-//! it as the results of its other block, the second has two blocks that only hand out what they choose from.
+//! PaddlePaddle's `conditional_block` overwrites variables of the blocks around it, or leaves them as they were;
+//! `select_input` then chooses the values of one of two branches. Each of the two operators becomes an `if`. The `if`
+//! of a `conditional_block` returns the earlier values from its other block. The `if` of a `select_input` has two
+//! blocks that only return the values to choose from.
 
 use crate::convert::from_wire::versions::written_outside;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
@@ -12,7 +13,7 @@ use crate::program::VarId;
 impl<'a> Reading<'_, 'a> {
     /// A block that is run where a scalar is true.
     pub(super) fn conditional_block(&mut self) -> Result<bool, ConvertError> {
-        // Else, the condition is whether a value has elements.
+        // Without this attribute, the condition is whether a value has elements.
         if self.reader.is_ours || !self.bool("is_scalar_condition", false)? {
             return Ok(false);
         }
@@ -36,7 +37,7 @@ impl<'a> Reading<'_, 'a> {
         }
         let read = |name: &&'a str| self.reader.versions.read(&self.reader.blocks, block, name);
         let results = written.iter().map(read).collect::<Result<Vec<VarId>, Fault>>()?;
-        // A variable without a value has one only if the block is run: any other will do.
+        // A variable without an earlier value has one only if the block runs, so any value will do for the other block.
         let mut others = Vec::with_capacity(before.len());
         for (&value, &result) in before.iter().zip(&results) {
             others.push(match value {

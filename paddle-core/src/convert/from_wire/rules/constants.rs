@@ -12,10 +12,10 @@ use crate::ops::{
 use crate::program::{DType, Dim, Type};
 use crate::wire::{OpDesc, VarKind};
 
-/// More numbers than this are not listed: a few bytes could ask for many.
+/// The most numbers that are listed: a few bytes could ask for many.
 const MOST_NUMBERS: f64 = (1 << 20) as f64;
 
-/// The initialiser of a parameter of type `ty`; `None` if nothing is known of it but that it exists.
+/// The initialiser of a parameter of type `ty`; `None` if only the parameter's existence is known.
 pub(in crate::convert::from_wire) fn initializer(
     program: &Program,
     desc: &OpDesc,
@@ -34,7 +34,7 @@ pub(in crate::convert::from_wire) fn initializer(
     }
 }
 
-/// A constant or random numbers; `None` if it is another operator, or of a type that is not ours.
+/// The constant or the random numbers; `None` if the operator is another one, or has a type that is not ours.
 pub(super) fn constant(program: &Program, desc: &OpDesc) -> Result<Option<Op>, Fault> {
     let kind = desc.r#type.as_str();
     if !matches!(kind, "fill_constant" | "uniform_random" | "gaussian_random" | "truncated_gaussian_random") {
@@ -43,7 +43,7 @@ pub(super) fn constant(program: &Program, desc: &OpDesc) -> Result<Option<Op>, F
     constant_type(program, desc)?.map(|ty| constant_of_type(program, desc, ty)).transpose()
 }
 
-/// The constant or the random numbers, of this type.
+/// The constant or the random numbers, of type `ty`.
 pub(super) fn constant_of_type(program: &Program, desc: &OpDesc, ty: Type) -> Result<Op, Fault> {
     let of_mean_and_std = |mean, std| -> Result<[f64; 2], Fault> {
         Ok([float(desc, "mean")?.unwrap_or(mean), float(desc, "std")?.unwrap_or(std)])
@@ -73,19 +73,19 @@ pub(super) fn constant_of_type(program: &Program, desc: &OpDesc, ty: Type) -> Re
     })
 }
 
-/// The path that tells random numbers from others.
+/// The name of the stream of random numbers.
 fn path(desc: &OpDesc) -> Result<String, Fault> {
     Ok(desc.attr_string(PATH)?.unwrap_or_default().to_string())
 }
 
-/// The size that random numbers go by.
+/// The size on which random numbers depend.
 fn fan(program: &Program, desc: &OpDesc) -> Result<Option<Dim>, Fault> {
     let Some(text) = desc.attr_string(FAN)? else { return Ok(None) };
     let wrong = || Fault::Attribute { attribute: FAN, message: format!("`{text}` is not a size") };
     parse_dim(program, text).ok_or_else(wrong).map(Some)
 }
 
-/// The type of an operator without inputs; `None` if some size comes from elsewhere.
+/// The type of an operator without inputs; `None` if one of its sizes is given elsewhere.
 fn constant_type(program: &Program, desc: &OpDesc) -> Result<Option<Type>, Fault> {
     let ty = match desc.attr_string(TYPE)? {
         Some(text) => parse_type(program, text).ok_or_else(|| Fault::Attribute {
@@ -113,7 +113,7 @@ fn constant_type(program: &Program, desc: &OpDesc) -> Result<Option<Type>, Fault
     Err(Fault::Variable { name, reason: VariableFault::Dimensions(dims) })
 }
 
-/// The value of a constant: `str_value` if there is one, which is exact.
+/// The value of a constant. If there is a `str_value`, it is exact and counts.
 pub(super) fn fill_value(desc: &OpDesc, dtype: DType) -> Result<Number, Fault> {
     let attribute = "str_value";
     let text = desc.attr_string(attribute)?.unwrap_or_default();
@@ -158,7 +158,7 @@ fn values(desc: &OpDesc, dtype: DType) -> Result<Vec<Number>, Fault> {
     })
 }
 
-/// As PaddlePaddle rounds: numbers of the second half are counted from the end.
+/// Evenly spaced numbers, rounded as in PaddlePaddle: the second half is counted from the end.
 fn evenly(start: f64, stop: f64, count: i64) -> impl Iterator<Item = f64> {
     let step = (stop - start) / (count - 1).max(1) as f64;
     (0..count).map(move |i| match i < count / 2 || count == 1 {
@@ -204,7 +204,7 @@ impl Reading<'_, '_> {
         };
         let dtype = self.ty(self.input("Start")?).dtype;
         let count = ((end.as_f64() - start.as_f64()) / step.as_f64()).ceil();
-        // No number of elements, and not more than there is memory for anywhere.
+        // The number of elements is NaN or negative, or more than fit into any memory.
         if !(0.0..1e15).contains(&count) {
             return Ok(false);
         }

@@ -9,7 +9,7 @@ use crate::program::{DType, Dim, Type, VarId};
 use crate::wire::VarKind;
 
 impl Reading<'_, '_> {
-    /// The element type in attribute `dtype`; -1 is that of the value. `None` if it is not one of ours.
+    /// The element type in attribute `dtype`, where -1 stands for that of the value. `None` if it is not one of ours.
     fn dtype_like(&self, x: VarId) -> Result<Option<DType>, Fault> {
         match self.desc.attr_int("dtype")?.unwrap_or(-1) {
             -1 => Ok(Some(self.ty(x).dtype)),
@@ -17,7 +17,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// A constant of the shape of `X`: `value`, or 0.
+    /// A constant with the shape of `X`: `value`, or 0.
     pub(super) fn fill_like(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let Some(dtype) = self.dtype_like(x)? else { return Ok(false) };
@@ -80,7 +80,7 @@ impl Reading<'_, '_> {
         self.out(Compare { kind: CompareKind::Equal }, &[count, none])
     }
 
-    /// A size as a list of one number: a constant, or the number of elements of something of this size.
+    /// A size as a list of one number: a constant, or the number of elements of a value with this size.
     fn size_value(&mut self, size: &Dim) -> Result<VarId, Fault> {
         let one = Type::new(DType::I32, [1]);
         if let Some(size) = size.constant() {
@@ -93,14 +93,15 @@ impl Reading<'_, '_> {
         self.emit(Reshape { dims: one.dims }, &[count])
     }
 
-    /// Notes what is known of the value in an output slot.
+    /// Notes the elements of the value in an output slot.
     fn know(&mut self, slot: &'static str, dims: Vec<Dim>) -> Result<bool, ConvertError> {
         let out = self.read(one(self.desc.output(slot), slot)?)?;
         self.reader.known.insert(out, dims.into_iter().map(Known::of).collect());
         Ok(true)
     }
 
-    /// A constant, or random numbers, of `shape`, of which one size is that of an axis of `Input`. Of sequences, that is their number.
+    /// A constant, or random numbers, of `shape`. One size is that of an axis of `Input`, or the number of its
+    /// sequences.
     pub(super) fn constant_batch_size_like(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("Input")?;
         let index = |name, among: usize| -> Result<usize, Fault> {

@@ -34,8 +34,8 @@ impl<'a> Reading<'_, 'a> {
         Ok((block, BlockId(block as u32)))
     }
 
-    /// Notes which block this one differentiates. It runs on the same rows as that block, which has to be read already, and to
-    /// stand in the block around this operator or in the one that that block differentiates.
+    /// Notes the block that this one differentiates. It runs on the rows of that block, which has to be read already.
+    /// That block has to be in the block around this operator, or in the one that it differentiates.
     fn differentiates(&mut self, attribute: &'static str, block: usize) -> Result<(), Fault> {
         let program = &mut self.reader.program;
         let id = BlockId(block as u32);

@@ -34,7 +34,7 @@ impl Reading<'_, '_> {
         let Some(order) = size.checked_add(offset.saturating_abs()) else { return Ok(false) };
         let elements = Pad { paddings: vec![0, order - size], pad_value: 0.0 };
         let elements = self.emit(elements, &[x])?;
-        // An element's number is that of its row or column, of which the smaller one starts at 0.
+        // The index of an element is that of its row or column, whichever starts at 0.
         let (column, row) = ([1, order], [order, 1]);
         let numbers = self.numbers_up_to(order)?;
         let further = Scale { scale: 1.0, bias: offset.saturating_abs() as f64 };
@@ -54,7 +54,7 @@ impl Reading<'_, '_> {
         let count = (rows - below).min(columns - right);
         let Some(elements) = rows.checked_mul(columns).filter(|_| count > 0) else { return Ok(false) };
         let list = self.emit(Reshape { dims: vec![Dim::from(elements)] }, &[x])?;
-        // One row down and one column to the right.
+        // The stride goes one row down and one column to the right.
         let (start, stride) = (below * columns + right, columns + 1);
         let part = Slice {
             axes: vec![0],
@@ -65,7 +65,7 @@ impl Reading<'_, '_> {
         self.out(part, &[list])
     }
 
-    /// 0, 1, 2, ….
+    /// The list 0, 1, 2, ….
     fn numbers_up_to(&mut self, count: i64) -> Result<VarId, Fault> {
         let ty = Type::new(DType::I64, [count]);
         self.emit(Range { start: Number::Int(0), step: Number::Int(1), ty }, &[])

@@ -9,11 +9,12 @@ use crate::ops::{
 use crate::program::{DType, Dim, Type, VarId};
 
 impl Reading<'_, '_> {
-    /// A function or a loss of the tables. A function that takes no integers is computed of the same floating-point numbers.
+    /// A function or a loss of the tables. A function that is not defined on integers is computed on the same numbers
+    /// in floating point.
     pub(super) fn formula(&mut self) -> Result<bool, ConvertError> {
         let Some(op) = derived::named(&self.desc.r#type) else { return Ok(false) };
         let slots = op.schema().inputs;
-        // Gradients of theirs are written in other values than ours, some of them.
+        // Some gradients of PaddlePaddle's read other values than ours.
         let is_gradient = matches!(op, Op::UnaryGrad(_) | Op::LossGrad(_));
         if self.has(&["FactorTensor", "Min", "Max"])
             || (is_gradient && !slots.iter().all(|slot| self.has(&[slot.name])))
@@ -124,7 +125,7 @@ impl Reading<'_, '_> {
         let counts = self.emit(Cast { dtype }, &[counts])?;
         let counts =
             self.emit(Reduce { kind: ReduceKind::Sum, axes: Vec::new(), keep_dim: false }, &[counts])?;
-        // None that counts has no loss either.
+        // If no label counts, there is no loss either.
         let least = self.emit(constant(1e-5), &[])?;
         let counts = self.emit(Binary { kind: BinaryKind::Max }, &[counts, least])?;
         self.out(Binary { kind: BinaryKind::Div }, &[each, counts])
@@ -138,7 +139,7 @@ impl Reading<'_, '_> {
             "NHWC" => shape.rank() - 1,
             _ => 1,
         };
-        // Aligned at the end, like every second operand.
+        // The slopes are aligned at the end, like every second operand.
         let behind = usize::from(shape.rows.is_none());
         let dims = match self.desc.attr_string("mode")?.unwrap_or("all") {
             "all" => vec![Dim::from(1)],

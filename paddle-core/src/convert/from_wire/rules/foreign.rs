@@ -1,7 +1,7 @@
-//! Operators that no rule knows are kept as they came.
+//! Operators without a rule are kept as they came.
 //!
-//! The stored description has no names of variables, role or place, which the program holds: a name in it stands for
-//! "a variable", or for none.
+//! The stored description has no names of variables, no role and no place, as the program holds these. A name in it
+//! only says whether a slot has a variable.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::program::{RowsId, Type};
 use crate::wire::{AttrType, OpDesc, OpVar};
 
 impl<'a> Reading<'_, 'a> {
-    /// An operator that is not known. Its outputs are what is declared.
+    /// Keeps an unknown operator. Its outputs have their declared types.
     pub(super) fn foreign(&mut self) -> Result<(), ConvertError> {
         let desc = self.desc;
         let blocks = [AttrType::Block, AttrType::Blocks].map(i32::from);

@@ -1,4 +1,4 @@
-//! Rules for operators that gather and scatter by numbers, that sort, and that sum so far.
+//! Rules for operators that gather and scatter by indices, that sort, and that compute running sums.
 
 use crate::convert::dialect::DIMS;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
@@ -33,7 +33,7 @@ impl Reading<'_, '_> {
         Ok(VarKind::try_from(kind).ok().and_then(dtype))
     }
 
-    /// PaddlePaddle takes the numbers as a list or as a column; ours takes a list.
+    /// PaddlePaddle takes the indices as a list or as a column; ours takes a list.
     pub(super) fn gather(&mut self) -> Result<bool, ConvertError> {
         let (x, mut index) = (self.input("X")?, self.ids("Index")?);
         let Some(axis) = self.axis_of(x, "axis", "Axis")? else { return Ok(false) };
@@ -49,7 +49,7 @@ impl Reading<'_, '_> {
             _ => {}
         }
         let [x_rows, index_rows] = [self.ty(x).rows, self.ty(index).rows];
-        // PaddlePaddle's own does not know rows: by numbers that have some, it takes from all of them.
+        // PaddlePaddle does not know rows: indices that have rows choose from all rows.
         if !is_ours && (index_rows.is_some() && (x_rows.is_some() || axis > 0)) {
             return Ok(false);
         }
@@ -236,7 +236,7 @@ impl Reading<'_, '_> {
         if !alike || ty.rank() == 0 || of_ids.rows != ty.rows || of_ids.rank() != 2 {
             return Ok(false);
         }
-        // An axis behind the rows, or in front of the first: along it lie the values.
+        // The values lie along a new axis behind the rows, or in front of the first axis.
         let dims: Vec<Dim> = std::iter::once(Dim::from(1)).chain(ty.dims.iter().cloned()).collect();
         let mut parts = Vec::with_capacity(values.len());
         for value in values {
@@ -247,7 +247,7 @@ impl Reading<'_, '_> {
             let ids = self.emit(Reshape { dims: Vec::new() }, &[ids])?;
             return self.out(Gather { axis: 1 }, &[all, ids]);
         }
-        // Without rows, a row is a position, too.
+        // Without rows, a row is an index, too.
         let list = Type { dtype: DType::I64, rows: None, dims: vec![ty.dims[0].clone()] };
         let rows = self.emit(Range { start: Number::Int(0), step: Number::Int(1), ty: list }, &[])?;
         let rows = self.emit(Reshape { dims: of_ids.dims }, &[rows])?;

@@ -1,6 +1,7 @@
 //! Rules for convolution, pooling and dropout.
 //!
-//! PaddlePaddle has one operator for both gradients of a convolution, each of which may be left out. Ours are apart.
+//! PaddlePaddle has one operator for both gradients of a convolution, either of which may be left out. Ours has an
+//! operator for each.
 
 use crate::convert::dialect::{EMPTY, PATH};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
@@ -155,7 +156,7 @@ impl<'a> Reading<'_, 'a> {
         size.iter().all(|side| (1..=i64::from(i32::MAX)).contains(side)).then_some(size)
     }
 
-    /// The two numbers of an attribute, which is left out where its list is empty.
+    /// The two numbers of an attribute; `None` if its list is empty.
     fn pair_or_none(&self, attribute: &'static str) -> Result<Option<[i64; 2]>, Fault> {
         match self.desc.attr_longs(attribute)?.as_deref() {
             None | Some([]) => Ok(None),
@@ -205,7 +206,7 @@ impl<'a> Reading<'_, 'a> {
         };
         let (x, desc) = (self.input("X")?, self.desc);
         if desc.r#type.ends_with("_grad") {
-            // Only for its type: what it holds is not read.
+            // Only the type of this value is used; its elements are not read.
             let out = self.emit(op.pool(), &[x])?;
             let inputs = [x, out, self.input("Out@GRAD")?];
             return self.define(

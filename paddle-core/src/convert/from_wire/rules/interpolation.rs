@@ -1,4 +1,4 @@
-//! Rules for operators that give images another height and width.
+//! Rules for operators that change the height and width of images.
 
 use crate::convert::dialect::DIMS;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
@@ -31,7 +31,7 @@ impl Reading<'_, '_> {
         self.define(back, &[image], &[], &[out])
     }
 
-    /// The factors of height and width; 0 where sizes say it. `None` for lists of other lengths.
+    /// The factors of height and width; 0 if sizes are given instead. `None` for lists of other lengths.
     fn scale_of_images(&self) -> Result<Option<[f64; 2]>, Fault> {
         Ok(match self.desc.attr_floats("scale")?.unwrap_or_default() {
             [] => Some([0.0; 2]),

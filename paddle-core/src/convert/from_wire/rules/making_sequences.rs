@@ -1,4 +1,4 @@
-//! Rules for operators that make sequences of others. They apply where types say that the values are sequences.
+//! Rules for operators that make new sequences. They apply if types say that the values are sequences.
 
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::ops::{
@@ -8,14 +8,15 @@ use crate::ops::{
 use crate::program::{DType, Dim, RowsId, Type, VarId};
 
 impl Reading<'_, '_> {
-    /// New tokens, of sequences for the same rows as those of `value`, if these are whole sequences.
+    /// The row space of new sequences for the same rows as those of `value`, if `value` has whole sequences.
     fn tokens_like(&mut self, value: VarId, name: &str) -> Option<RowsId> {
         let program = &mut self.reader.program;
         let parent = program.rows_of_whole_sequences(program.ty(value).rows?)?;
         Some(program.create_tokens(name, parent))
     }
 
-    /// The lengths or positions in a slot, `[_]` or `[_, 1]`, as i64 without dimensions; `None` if they are not of these rows.
+    /// The lengths or positions in a slot, `[_]` or `[_, 1]`, as i64 without dimensions; `None` if they do not have
+    /// these rows.
     fn numbers_of(&mut self, slot: &'static str, rows: RowsId) -> Result<Option<VarId>, ConvertError> {
         let mut value = self.input(slot)?;
         let Type { dtype, rows: own, dims } = self.ty(value).clone();

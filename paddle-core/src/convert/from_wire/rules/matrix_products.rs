@@ -7,7 +7,7 @@ use crate::ops::{Binary, BinaryKind, Matmul, Op, Reduce, ReduceKind, Reshape, Sc
 use crate::program::{Dim, VarId};
 
 impl Reading<'_, '_> {
-    /// Both versions, of which the first multiplies the product by a number, and the products of values of known ranks.
+    /// Both versions of the operator, for values of known ranks. The first one multiplies the product by a number.
     pub(super) fn matmul(&mut self, second: &'static str) -> Result<bool, ConvertError> {
         let factors = [self.input("X")?, self.input(second)?];
         let is_legacy = self.desc.r#type == "matmul";
@@ -51,7 +51,7 @@ impl Reading<'_, '_> {
     /// The product of two values as matrices, whose rows are the first `num_col_dims` dimensions.
     pub(super) fn mul(&mut self) -> Result<bool, ConvertError> {
         let (mut x, mut y) = (self.input("X")?, self.input("Y")?);
-        // Those of `X` may be rows, and need not be one: each of them has products of its own.
+        // The dimensions of `X` may be rows, and need not be one: each row has products of its own.
         let (kept, summed) = self.split_dims(x, "x_num_col_dims")?;
         let (other, free) = self.split_dims(y, "y_num_col_dims")?;
         let has_rows = self.ty(y).rows.is_some();

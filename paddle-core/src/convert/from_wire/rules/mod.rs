@@ -1,8 +1,8 @@
-//! From the wire: the operators that are not read as they are [defined](crate::convert::derived), because PaddlePaddle's have
-//! forms that ours lack: legacy names and versions, attributes that come from inputs, other layouts and axes.
+//! Rules for operators that are not read as they are [defined](crate::convert::derived). PaddlePaddle's have forms that
+//! ours lack: legacy names and versions, attributes that come from inputs, other layouts and axes.
 //!
-//! A rule reads slots and attributes, appends operators of ours, and says which of their outputs are the variables in
-//! the output slots. A rule returns `false` for a form that is not of ours (a slice along the rows); the operator then
+//! A rule reads slots and attributes, appends our operators, and says which of their outputs are the variables in the
+//! output slots. A rule returns `false` for a form that ours lacks, such as a slice along the rows; the operator then
 //! stays foreign. Slots that no rule reads (`XShape`, `StepScopes`) are dead.
 
 mod attributes_as_inputs;
@@ -41,7 +41,7 @@ use crate::wire::VarKind;
 /// Reads one operator; `false` if it has a form that ours lacks.
 type Rule = fn(&mut Reading<'_, '_>) -> Result<bool, ConvertError>;
 
-/// The rule for an operator of this name.
+/// The rule for an operator with this name.
 #[rustfmt::skip]
 fn rule(name: &str) -> Option<Rule> {
     Some(match name {
@@ -160,13 +160,13 @@ fn rule(name: &str) -> Option<Rule> {
         "while"                                                             => control_flow::raise_while,
         "conditional_block" | "conditional_block_infer"                     => |x| x.conditional_block(),
         "select_input"                                                      => |x| x.select_input(),
-        // Ours.
+        // Our own operators.
         "rust.range"                                                        => |x| x.own_range(),
         "rust.if"                                                           => control_flow::read_if,
         "rust.while"                                                        => control_flow::read_while,
         "rust.for"                                                          => control_flow::read_for,
         "rust.loop_grad"                                                    => control_flow::read_loop_grad,
-        // Families, and what is read as it is defined.
+        // Families, and operators that are read as they are defined.
         _ => match derived::named(name)? {
             Op::Binary(_) | Op::Compare(_)                                  => |x| x.aligned(),
             Op::Logical(_) | Op::Not(_)                                     => |x| x.logical(),
@@ -194,7 +194,7 @@ impl Reading<'_, '_> {
         };
         match known {
             true => {}
-            // Ours are foreign nowhere, in whatever form.
+            // Our own operators never stay foreign.
             false if self.desc.r#type.starts_with(OURS) => return Err(Fault::UnknownOperator.into()),
             false => self.foreign()?,
         }

@@ -10,11 +10,11 @@ use crate::ops::{
 };
 use crate::program::{Dim, Type, VarId};
 
-/// The output slots of the statistics of rows and of groups.
+/// The output slots of statistics, of rows and of groups.
 const STATISTICS: &[&str] = &["Mean", "Variance"];
 
 impl<'a> Reading<'_, 'a> {
-    /// The value in a slot or, where the slot is empty, a constant of this size.
+    /// The value in a slot or, if the slot is empty, a constant of this size.
     fn vector_or(&mut self, slot: &'static str, like: VarId, size: Dim, value: f64) -> Result<VarId, Fault> {
         if self.has(&[slot]) {
             return self.input(slot);
@@ -23,8 +23,8 @@ impl<'a> Reading<'_, 'a> {
         self.emit(Fill { value: Number::Float(value), ty }, &[])
     }
 
-    /// Appends a normalisation. `back` brings the axes of its result to their order in PaddlePaddle. The statistics go to the
-    /// variables in these slots, where there are some.
+    /// Appends a normalisation. `back` restores PaddlePaddle's order of axes in the result. The statistics go to the
+    /// variables in these slots, if there are any.
     fn normalised(
         &mut self,
         op: Op,
@@ -123,7 +123,7 @@ impl<'a> Reading<'_, 'a> {
         self.normalised_grad(GroupNormGrad(op).into())
     }
 
-    /// Each channel is a group. PaddlePaddle's statistics are others than ours; only its gradient reads them.
+    /// Each channel is a group. PaddlePaddle's statistics differ from ours; only its gradient reads them.
     pub(super) fn instance_norm(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let channels = self.channels(x).and_then(|channels| channels.constant());
@@ -197,7 +197,7 @@ impl<'a> Reading<'_, 'a> {
             }
             1.0 => vec![unary(UnaryKind::Abs), over(ReduceKind::Sum)],
             2.0 => {
-                // The root has a slope at 0 only if something is added, which is too little to be seen.
+                // The root has a slope at 0 only if something is added. It is too little to change the result.
                 let epsilon = float(self.desc, "epsilon")?.unwrap_or(1e-12);
                 let added = Scale { scale: 1.0, bias: epsilon * epsilon }.into();
                 vec![unary(UnaryKind::Square), over(ReduceKind::Sum), added, unary(UnaryKind::Sqrt)]

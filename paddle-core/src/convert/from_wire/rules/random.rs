@@ -1,4 +1,4 @@
-//! Rules for random numbers that are made of uniform ones.
+//! Rules for random numbers that are made from uniform ones.
 
 use crate::convert::from_wire::{ConvertError, Reading};
 use crate::convert::types::dtype;
@@ -12,7 +12,7 @@ fn uniform(size: f64, ty: Type) -> UniformRandom {
 }
 
 impl Reading<'_, '_> {
-    /// Each element of the result is 1 with the probability that the element of `X` is, and else 0.
+    /// Each element of the result is 1 with the probability in `X`, otherwise 0.
     pub(super) fn bernoulli(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let ty = self.ty(x).clone();
@@ -46,7 +46,7 @@ impl Reading<'_, '_> {
         self.out(Cast { dtype }, &order[1..])
     }
 
-    /// The type of integers in attribute `dtype`; i64 if it is left out. `None` if it is another one.
+    /// The integer type in attribute `dtype`; i64 if it is left out. `None` for other types.
     fn whole(&self) -> Result<Option<DType>, ConvertError> {
         let kind = self.desc.attr_int("dtype")?.unwrap_or(VarKind::Int64.into());
         let dtype = VarKind::try_from(kind).ok().and_then(dtype);

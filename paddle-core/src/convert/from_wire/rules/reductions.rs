@@ -1,4 +1,4 @@
-//! Rules for operators that reduce along axes, and for those that are made of reductions.
+//! Rules for operators that reduce along axes, and for those that consist of reductions.
 
 use crate::convert::from_wire::{ConvertError, Fault, Reading};
 use crate::convert::types::dtype;
@@ -24,7 +24,7 @@ impl Reading<'_, '_> {
         let Some(Reduce { kind, .. }) = op else { return Ok(false) };
         let of = self.ty(x).dtype;
         let out_dtype = match self.desc.attr_int("out_dtype")?.unwrap_or(-1) {
-            // PaddlePaddle sums small integers as large ones.
+            // PaddlePaddle sums small integers in i64.
             -1 if kind == ReduceKind::Sum && matches!(of, DType::Bool | DType::I32) => Some(DType::I64),
             -1 => Some(of),
             kind => VarKind::try_from(kind).ok().and_then(dtype),
@@ -37,8 +37,8 @@ impl Reading<'_, '_> {
         self.out(Reduce { kind, axes, keep_dim }, &[x])
     }
 
-    /// The axes in attribute `name` or in a slot, ascending: the first axis if both are left out, an empty list for all axes.
-    /// `None` if they are not known.
+    /// The axes in attribute `name` or in a slot, ascending. If both are left out, the first axis; an empty list stands
+    /// for all axes. `None` if the axes are not known.
     fn axes_in(&self, name: &'static str, x: VarId) -> Result<Option<Vec<i64>>, Fault> {
         if self.bool("reduce_all", false)? {
             return Ok(Some(Vec::new()));
@@ -123,7 +123,7 @@ impl Reading<'_, '_> {
         let over = |kind| Reduce { kind, axes: vec![axis as i64], keep_dim: true };
         let difference = Binary { kind: BinaryKind::Sub };
         let top = self.emit(over(ReduceKind::Max), &[x])?;
-        // Its gradients cancel.
+        // `top` is subtracted here and added below, so its gradients cancel.
         let top = self.emit(StopGradient, &[top])?;
         let shifted = self.emit(difference, &[x, top])?;
         let exps = self.emit(Unary::of(UnaryKind::Exp), &[shifted])?;

@@ -6,7 +6,7 @@ use crate::convert::types::{is_small_product, parse_dim, product};
 use crate::ops::{Concat, Reshape, Split, Transpose};
 use crate::program::{Dim, VarId};
 
-/// More equal parts than this are refused, as each is a value.
+/// The most equal parts, as each of them is a value.
 const MOST_PARTS: i32 = 1 << 16;
 
 impl Reading<'_, '_> {
@@ -19,7 +19,8 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// The parts are `num` equal ones, or have the sizes in `sections`, of which one may be -1: what is left.
+    /// The parts are `num` equal ones, or have the sizes in `sections`. One of these may be -1; it follows from the
+    /// others.
     pub(super) fn split(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let Some(axis) = self.axis_of(x, "axis", "AxisTensor")? else { return Ok(false) };
@@ -69,7 +70,7 @@ impl Reading<'_, '_> {
         self.out(Transpose { perm }, &[x])
     }
 
-    /// In `shape`, 0 stands for the size that `X` has at this place, and one -1 for what is left. Rows stay rows.
+    /// In `shape`, 0 stands for the size of `X` at this place. One -1 follows from the other sizes. Rows stay rows.
     pub(super) fn reshape(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let dims = match self.desc.attr_strings(DIMS)? {
@@ -107,7 +108,7 @@ impl Reading<'_, '_> {
                     Some(dim) => dim.clone(),
                     None => return Ok(None),
                 },
-                // With -1 for the rows, this is a second one.
+                // If the rows are -1, this is a second -1.
                 -1 if rest.is_none() && !takes_rest => {
                     rest = Some(axis - rows);
                     Dim::from(1)

@@ -1,4 +1,4 @@
-//! Rules for operators that go along sequences. They apply where types say that the values are sequences.
+//! Rules for operators that work along sequences. They apply if types say that the values are sequences.
 
 use crate::convert::derived::float;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
@@ -37,8 +37,8 @@ impl<'a> Reading<'_, 'a> {
         self.define(SequencePoolGrad { pooltype }, &inputs, &[], &[one(desc.output(slot), slot)?])
     }
 
-    /// `MaxIndex`, if something reads it: the number of the token with the largest element, which is the one that the gradient
-    /// of the pooling passes to; -1 for an empty sequence.
+    /// The output `MaxIndex`, if something reads it: the index of the token with the largest element, to which the
+    /// gradient of the pooling passes; -1 for an empty sequence.
     fn max_index(&mut self, x: VarId) -> Result<bool, ConvertError> {
         let [name] = self.desc.output("MaxIndex") else { return Ok(true) };
         let (ty, desc) = (self.ty(x).clone(), self.desc);
@@ -48,7 +48,7 @@ impl<'a> Reading<'_, 'a> {
         let largest = self.emit(SequencePoolGrad { pooltype: PoolType::Max }, &[x, ones])?;
         let largest = self.emit(Cast { dtype: DType::F64 }, &[largest])?;
         let numbers = self.emit(RowNumbers::of(tokens), &[])?;
-        // Counted from 1: 0 is none.
+        // Tokens are counted from 1, so that 0 stands for none.
         let chain = [Op::from(Cast { dtype: DType::F64 }), Scale { scale: 1.0, bias: 1.0 }.into()];
         let numbers = chain.into_iter().try_fold(numbers, |value, op| self.emit(op, &[value]))?;
         let numbers = self.emit(Reshape { dims: vec![Dim::from(1); ty.dims.len()] }, &[numbers])?;
@@ -59,7 +59,7 @@ impl<'a> Reading<'_, 'a> {
         self.define(Cast { dtype: DType::I32 }, &[index], &[], &[name])
     }
 
-    /// The new offsets are those that the value has already, or those of other sequences, which have to be as long.
+    /// The new offsets are those of the value itself, or those of other sequences, which have to be as long.
     pub(super) fn lod_reset(&mut self) -> Result<bool, ConvertError> {
         if !self.has(&["Y"]) || self.bool("append", false)? {
             return Ok(false);
@@ -72,7 +72,7 @@ impl<'a> Reading<'_, 'a> {
         }
     }
 
-    /// Repeats each row for the tokens of its sequence. Rows of a value whose type has no row space are gathered by number.
+    /// Repeats each row for the tokens of its sequence. Rows of a value without a row space are gathered by index.
     pub(super) fn sequence_expand(&mut self) -> Result<bool, ConvertError> {
         let (x, y) = (self.input("X")?, self.input("Y")?);
         let of_first_level = matches!(self.desc.attr_int("ref_level")?, None | Some(-1 | 0));
@@ -157,7 +157,7 @@ impl<'a> Reading<'_, 'a> {
         Some(name.as_str()).filter(|name| self.reader.readers(name) > 0)
     }
 
-    /// With labels, the result says where they are the decoded ones.
+    /// With labels, the result says where they equal the decoded ones.
     pub(super) fn crf_decoding(&mut self) -> Result<bool, ConvertError> {
         let (emission, transition) = (self.input("Emission")?, self.input("Transition")?);
         let Some(rows) = self.rows_of(emission).filter(|_| !self.has(&["Length"])) else {

@@ -9,11 +9,11 @@ use crate::ops::{
 };
 use crate::program::{DType, Dim, Type, VarId};
 
-/// Positions along axes that are longer are not listed: a few bytes could ask for many.
+/// The most positions along an axis that are listed: a few bytes could ask for many.
 const MOST_POSITIONS: i64 = 1 << 20;
 
 impl Reading<'_, '_> {
-    /// `decrease_axis` drops axes of which one element is left.
+    /// `decrease_axis` drops axes that have one element left.
     pub(super) fn slice(&mut self) -> Result<bool, ConvertError> {
         let input = self.input("Input")?;
         let rows = usize::from(self.ty(input).rows.is_some());
@@ -114,7 +114,7 @@ impl Reading<'_, '_> {
         self.chain(x, steps)
     }
 
-    /// Appends operators, each on the result of the one before it and a constant.
+    /// Appends a chain of operators. Each takes the result of the previous one and a constant.
     fn chain(&mut self, x: VarId, mut steps: Vec<(Op, AssignValue)>) -> Result<bool, ConvertError> {
         let Some((last, of_last)) = steps.pop() else { return self.out(crate::ops::Assign, &[x]) };
         let mut value = x;
@@ -126,7 +126,7 @@ impl Reading<'_, '_> {
         self.out(last, &[value, of_last])
     }
 
-    /// An attribute or an input says how many times along each axis. There may be more numbers than axes.
+    /// An attribute or an input has the number of repetitions along each axis. There may be more numbers than axes.
     pub(super) fn tile(&mut self, name: &str, slot: &str, list: &str) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let rows = usize::from(self.ty(x).rows.is_some());
@@ -166,7 +166,7 @@ impl Reading<'_, '_> {
                 _ if size == -1 => 1,
                 Some(Some(own)) if own == size => 1,
                 Some(Some(1)) => size,
-                // In front of the axes there are, or along rows, whose number is not known.
+                // The axis is in front of the value's axes, or the size is that of rows and not known.
                 None if axis < lead => size,
                 _ => return Ok(false),
             });
@@ -174,7 +174,7 @@ impl Reading<'_, '_> {
         self.repeated(x, rows, times)
     }
 
-    /// Repeats a value along each axis. It first gets axes of size 1 in front, until each number of times has an axis.
+    /// Repeats a value along each axis. It first gets axes of size 1 in front, until there is an axis for each number.
     fn repeated(&mut self, x: VarId, rows: usize, times: Vec<i64>) -> Result<bool, ConvertError> {
         let (mut value, lead) = (x, times.len() - self.ty(x).rank());
         if times.iter().any(|&times| times < 1) || (rows == 1 && (lead > 0 || times[0] != 1)) {
@@ -238,7 +238,7 @@ impl Reading<'_, '_> {
         self.define(Concat { axis }, &parts, &[], &[one(desc.output("Y"), "Y")?])
     }
 
-    /// Each list goes along an axis of its own of one grid.
+    /// Each list goes along its own axis of the grid.
     pub(super) fn meshgrid(&mut self) -> Result<bool, ConvertError> {
         let (inputs, desc) = (self.inputs("X")?, self.desc);
         let sizes: Option<Vec<Dim>> = inputs
@@ -271,7 +271,8 @@ impl Reading<'_, '_> {
         self.out(Slice { starts: all(), ends: all(), strides: all(), axes }, &[x])
     }
 
-    /// Shifts elements around along axes or, without axes, along all elements as one list.
+    /// Shifts elements along axes, with those at the end coming in at the start. Without axes, all elements are one
+    /// list.
     pub(super) fn roll(&mut self) -> Result<bool, ConvertError> {
         let mut x = self.input("X")?;
         let Some(shifts) = self.numbers("shifts", "ShiftsTensor", "")? else { return Ok(false) };
@@ -303,7 +304,7 @@ impl Reading<'_, '_> {
         self.out(Reshape { dims: ty.dims }, &[value])
     }
 
-    /// The axes by their numbers; `None` if one is the axis of the rows, or none.
+    /// The axes by their numbers; `None` if one is the axis of the rows, or does not exist.
     fn inner_axes(&self, x: VarId, axes: &[i64]) -> Option<Vec<i64>> {
         let rows = usize::from(self.ty(x).rows.is_some());
         let inner = |&axis: &i64| self.axis(x, axis).filter(|&axis| axis >= rows).map(|axis| axis as i64);
