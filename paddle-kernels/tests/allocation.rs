@@ -16,7 +16,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 #[path = "support/device.rs"]
 mod device;
 
-/// Counts what all threads ask of the system.
+/// Counts the allocations of all threads.
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
@@ -77,7 +77,7 @@ fn groups(rows: usize) -> Vec<Group> {
     ]
 }
 
-// One test, so that nothing else allocates meanwhile.
+// All checks are in one test, so that nothing else allocates meanwhile.
 #[test]
 fn launches_allocate_nothing() {
     let cpu = Cpu::with_threads(3).unwrap();

@@ -1,4 +1,4 @@
-//! What operators say of the axes that they sum products over is so.
+//! Checks the axes over which operators say that they sum products.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::host::Host;
 use crate::run::Case;
 use crate::samples::own_samples;
 
-/// The values, turned by one place along an axis.
+/// Rotates the values by one place along an axis.
 fn turned(values: &Host, shape: &[usize], axis: usize) -> Host {
     let inner: usize = shape[axis + 1..].iter().product();
     let values = values.floats();
@@ -25,8 +25,8 @@ fn results(case: &Case) -> Vec<f64> {
     case.run(&Reference::double()).unwrap()[0].floats()
 }
 
-/// A sum over an axis does not change with the order along it, if both factors have the same; and every other pair of
-/// axes does change the result.
+/// A sum over an axis does not depend on the order along it, if both factors have the same order. A rotation along any
+/// other pair of axes changes the result.
 #[test]
 fn only_along_contracted_axes_may_both_factors_be_turned() {
     let mut tried = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Arbitrary choices, the same in every run.
+//! Arbitrary choices that are the same in every run.
 
 use paddle_core::ops::SampleInput;
 use paddle_core::program::DType;
@@ -22,12 +22,12 @@ impl Draw {
         self.state.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// On `[0, 1)`.
+    /// A number on `[0, 1)`.
     pub(crate) fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Below `bound`.
+    /// A whole number below `bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.unit() * bound as f64) as usize
     }
@@ -36,12 +36,13 @@ impl Draw {
         self.below(2) == 1
     }
 
-    /// One of these.
+    /// One element of the slice.
     pub(crate) fn choose<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
 
-    /// `count` elements on `[low, high)`, whole numbers for integers; truth values say whether the number is above 0.
+    /// `count` elements on `[low, high)`, which are whole numbers for integers. Truth values are true for numbers above
+    /// 0.
     pub(crate) fn elements(&mut self, dtype: DType, count: usize, (low, high): (f64, f64)) -> Host {
         let mut number = || low + (high - low) * self.unit();
         match dtype {

@@ -1,4 +1,4 @@
-//! The executor: what it accepts, what it refuses and how, and what it keeps between batches.
+//! The executor: the batches that it accepts or refuses, its errors, and the memory that it keeps between batches.
 
 use paddle_core::ops::{
     Binary, BinaryKind, Compare, CompareKind, Fill, Foreign, Number, Program, Reduce, ReduceKind,
@@ -148,7 +148,7 @@ fn sizes_that_overflow_are_errors<B: Backend + Clone>(backend: &B) {
     let shape = [1000];
     let error = executor.begin(&|_| floats(&values, &shape)).unwrap_err();
     assert!(matches!(error, RunError::TooLarge { .. }), "{error}");
-    // A size that can be counted but not be had.
+    // The number of bytes can be computed, but not allocated.
     let shape = [40];
     let error = executor.begin(&|_| floats(&values[..40], &shape)).unwrap_err();
     assert!(matches!(error, RunError::TooLarge { .. } | RunError::OutOfMemory(_)), "{error}");
@@ -164,7 +164,7 @@ fn a_size_that_nothing_tells_is_refused_when_planning<B: Backend + Clone>(backen
     assert_eq!(error, PlanError::UnboundSize { symbol: "K".into(), outside: false });
 }
 
-/// `Σ (x + y)²`, where nothing but a check says that the sizes of both are one.
+/// `Σ (x + y)²`. Only a check ensures that the sizes of both are equal.
 const CHECKED: &str = "program {
     rows _ size T size U
     block 0 (x: f32[_, T], y: f32[_, U]) {
@@ -189,7 +189,7 @@ fn sizes_that_a_batch_decides_are_checked_before_it_runs<B: Backend + Clone>(bac
         error.to_string(),
         "model.rs:3:7: `y` is f32[_, U], but `x` is f32[_, T]: `elementwise_add` needs shapes that agree, where `T` is 3 and `U` is 4"
     );
-    // 1 is a size like any other where a symbol stands.
+    // Under a symbol, 1 is a size like any other.
     let shapes = [[2, 3], [2, 1]];
     assert!(executor.begin(&|i| floats(&values[..2 * shapes[i][1]], &shapes[i])).is_err());
 }
@@ -296,7 +296,7 @@ fn a_loop_ends_at_its_limit_with_an_error_at_its_place<B: Backend + Clone>(backe
     let feeds = [floats(&n, &[]), floats(&a, &[2]), floats(&a, &[2])];
     executor.begin(&|i| feeds[i]).unwrap();
     let error = executor.run(Part::Compute, &mut parameters).unwrap_err();
-    // What was not computed is not used for an update.
+    // An update needs the results of a computation.
     assert_eq!(executor.run(Part::Update, &mut parameters), Err(RunError::NotBegun));
     assert_eq!(
         error.to_string(),
@@ -328,7 +328,7 @@ fn foreign_operators_are_refused_when_planning_all_at_once<B: Backend + Clone>(b
     );
 }
 
-/// `sum(if x > 0 { 2 x } else { 3 x })`, of which only the gradient is wanted.
+/// `sum(if x > 0 { 2 x } else { 3 x })`. Only its gradient is fetched.
 fn a_gradient_alone_still_splits_the_rows<B: Backend + Clone>(backend: &B) {
     let text = "program {
   rows _
@@ -362,7 +362,7 @@ fn a_gradient_alone_still_splits_the_rows<B: Backend + Clone>(backend: &B) {
     assert_eq!(f32s(&executor, 0), [2.0, 3.0, 2.0, 3.0, 3.0]);
 }
 
-/// The gradient of a mean wants the shape of what was averaged, not its elements.
+/// The gradient of a mean needs the shape of the averaged value, not its elements.
 fn a_loop_saves_no_value_for_its_shape<B: Backend + Clone>(backend: &B) {
     let text = "program {
   rows _

@@ -1,11 +1,11 @@
-//! What is fed to a program.
+//! The values that are fed to a program.
 
 use paddle_core::plan::Feed;
 
 use crate::draw::Draw;
 use crate::host::Host;
 
-/// Inputs are odd multiples of it: never next to 0, where some functions have a corner.
+/// Fed numbers are odd multiples of this. So they are never next to 0, where some functions have a corner.
 const GRID: f64 = 1.0 / 512.0;
 
 /// A value for an input.

@@ -1,4 +1,4 @@
-//! Chains of element-wise operators as one group, with outputs apart from inputs and in their place.
+//! Chains of element-wise operators as one group. Outputs are in memory of their own, or replace inputs.
 
 use paddle_core::ops::{
     Assign, Binary, BinaryKind, Compare, CompareKind, Fill, Logical, LogicalKind, Not, Number, Op, Scale,
@@ -13,12 +13,12 @@ use crate::host::Host;
 use crate::on_every_backend;
 use crate::run::Case;
 
-/// Which operators a chain is made of.
+/// The operators of a chain.
 #[derive(Clone, Copy, PartialEq)]
 enum Chain {
-    /// Those that round as IEEE 754 says: every backend gives the same bits.
+    /// Operators whose rounding IEEE 754 prescribes: every backend gives the same bits.
     Exact,
-    /// Those that at most double an error, and the hyperbolic tangent.
+    /// Operators that at most double an error, and the hyperbolic tangent.
     Smooth,
 }
 
@@ -28,12 +28,12 @@ struct Builder<'a> {
     dtype: DType,
     shape: Vec<Extent>,
     case: Case,
-    /// Values that operators may read: what, of which type, whether of the full shape.
+    /// The values that operators may read: their operands, their types, and whether they have the full shape.
     values: Vec<(Operand, DType, bool)>,
 }
 
 impl Builder<'_> {
-    /// An arbitrary value of this type, made if there is none.
+    /// An arbitrary value of this type. It is made if there is none.
     fn value(&mut self, dtype: DType, full: bool) -> Operand {
         let fitting: Vec<Operand> = self
             .values
@@ -41,7 +41,7 @@ impl Builder<'_> {
             .filter(|value| value.1 == dtype && (value.2 || !full))
             .map(|value| value.0)
             .collect();
-        // Mostly the latest values, so that chains are long.
+        // The latest values are chosen most often, so that chains are long.
         match fitting[..] {
             [.., last] if self.draw.flip() => last,
             [] => self.input(dtype, full),
@@ -50,7 +50,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A new input; not full, of any shape that broadcasts.
+    /// A new input. If it is not `full`, it has any shape that broadcasts.
     fn input(&mut self, dtype: DType, full: bool) -> Operand {
         let mut shape = self.shape.clone();
         if !full {
@@ -80,7 +80,7 @@ impl Builder<'_> {
         group.epilogue.push(GroupOp { op: op.into(), inputs, outputs });
     }
 
-    /// Two values, one of them of the full shape.
+    /// Two values, at least one of which has the full shape.
     fn pair(&mut self, dtype: DType) -> Vec<Operand> {
         let mut pair = vec![self.value(dtype, true), self.value(dtype, false)];
         if self.draw.flip() {
@@ -96,7 +96,7 @@ impl Builder<'_> {
         match (self.draw.below(10), chain) {
             (0, _) => {
                 let value = Number::Float(*self.draw.choose(&[0.5, -1.0, 0.1]));
-                // The group's layout decides the shape of the result, not the type in the program.
+                // The layout of the group determines the shape of the result; the type in the program does not.
                 let ty = Type::scalar(float);
                 self.push(Fill { value, ty }, Vec::new(), float);
             }
@@ -188,7 +188,7 @@ fn arbitrary(draw: &mut Draw, chain: Chain, dtype: DType) -> Case {
     for _ in 0..draw.below(3) {
         shape.push(Extent::Fixed(*draw.choose(&inner)));
     }
-    // Without rows too, down to scalars.
+    // Some shapes have no rows, down to scalars.
     if draw.below(4) == 0 {
         shape.remove(0);
     }
@@ -210,7 +210,7 @@ fn arbitrary(draw: &mut Draw, chain: Chain, dtype: DType) -> Case {
     builder.finish()
 }
 
-/// Puts as many outputs as possible in the place of inputs.
+/// Lets as many outputs as possible replace inputs.
 fn in_place(mut case: Case) -> Case {
     for (i, output) in case.group.outputs.iter().enumerate() {
         let free = |k: &usize| case.group.inputs[*k] == *output && !case.in_place.contains(&Some(*k));
@@ -220,7 +220,7 @@ fn in_place(mut case: Case) -> Case {
 }
 
 fn bits(host: &Host) -> Vec<u64> {
-    // Every NaN is the same here: IEEE 754 does not say which one an operation gives.
+    // All NaNs count as equal: IEEE 754 does not prescribe which one an operation gives.
     let of = |value: f64| if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() };
     match host {
         Host::F32(_) | Host::F64(_) => host.floats().into_iter().map(of).collect(),
@@ -229,7 +229,7 @@ fn bits(host: &Host) -> Vec<u64> {
     }
 }
 
-/// Compared with the operators one at a time, in the same precision.
+/// Chains give the same bits as their operators one at a time, in the same precision.
 fn gives_the_bits_of_single_operators<B: Backend>(backend: &B) {
     let oracle = oracle(backend);
     let mut draw = Draw::new(2);
@@ -248,7 +248,7 @@ fn gives_the_bits_of_single_operators<B: Backend>(backend: &B) {
     assert!(replaced > 100, "only {replaced} outputs were in place of inputs");
 }
 
-/// A reference that keeps values as the backend does.
+/// A reference that stores values in the types of the backend.
 fn oracle(backend: &impl Backend) -> Reference {
     match backend.element_bytes(DType::F32) {
         4 => Reference::single(),
@@ -256,14 +256,14 @@ fn oracle(backend: &impl Backend) -> Reference {
     }
 }
 
-/// With functions whose last bits differ, each operator at most doubles an error and adds 5 roundings of its own.
+/// If the last bits of functions differ, each operator at most doubles an error, and adds 5 roundings of its own.
 fn agrees_on_smooth_chains<B: Backend>(backend: &B) {
     let mut draw = Draw::new(3);
     for _ in 0..400 {
         let case = in_place(arbitrary(&mut draw, Chain::Smooth, DType::F32));
         let expected = case.run(&Reference::double()).unwrap();
         let found = case.run(backend).unwrap();
-        // Values are at most doubled too: 2 at the start, and constants below 1.
+        // Values are at most doubled too: they are 2 at the start, and constants are below 1.
         let growth = f64::from(1u32 << case.group.epilogue.len());
         let allowed = 5.0 * f64::from(f32::EPSILON / 2.0) * growth * (2.0 * growth);
         for (found, expected) in found.iter().zip(&expected) {

@@ -1,4 +1,4 @@
-//! Programs that nobody wrote: branches and loops nested at random around arithmetic that stays bounded.
+//! Generated programs: branches and loops, nested at random, around arithmetic that stays bounded.
 
 use paddle_core::ops::{
     Binary, BinaryKind, Compare, CompareKind, Fill, If, Matmul, Number, Op, Program, Reduce, ReduceKind,
@@ -60,7 +60,7 @@ impl Generator<'_> {
         self.append(block, Fill { value, ty: Type::scalar(dtype) }, &[])
     }
 
-    /// One of the values, the latest ones more often.
+    /// Picks one of the values. The latest ones are picked more often.
     fn pick(&mut self, values: &[Value], shape: Shape) -> VarId {
         let fitting: Vec<VarId> =
             values.iter().filter(|value| value.1 == shape).map(|value| value.0).collect();
@@ -73,7 +73,7 @@ impl Generator<'_> {
         self.append(block, op, &[x])
     }
 
-    /// Appends an operator, or a few, to a block; what it makes is bounded by what it reads.
+    /// Appends one or a few operators to a block. Their results are bounded by their inputs.
     fn arithmetic(&mut self, block: BlockId, values: &[Value]) -> Value {
         let (x, y) = (self.pick(values, Shape::Wide), self.pick(values, Shape::Wide));
         let (narrow, scalar) = (self.pick(values, Shape::Narrow), self.pick(values, Shape::Scalar));
@@ -122,7 +122,7 @@ impl Generator<'_> {
         let kind = *self.draw.choose(&[CompareKind::GreaterThan, CompareKind::LessThan]);
         let condition = self.append(block, Compare { kind }, &[tested, bound]);
         let branches = self.program.create_branches(block, condition).unwrap();
-        // Without rows, a result of a branch per row would be one value for all rows.
+        // A branch per row may not have a result without rows, as that would be one value for all rows.
         let shapes: &[Shape] = match (per_row, self.draw.flip()) {
             (true, true) => &[Shape::Wide, Shape::Narrow],
             (true, false) => &[Shape::Wide],

@@ -1,4 +1,4 @@
-//! Gradients against differences, in `f64`.
+//! Compares gradients with finite differences, in `f64`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +13,10 @@ use crate::fed::{Fed, on_grid};
 use crate::host::Host;
 use crate::run::kept_as;
 
-/// Corners and jumps are at least this far from where gradients are compared.
+/// The least distance of corners and jumps from the points at which gradients are compared.
 const DISTANCE: f32 = 1.0 / 512.0;
 
-/// The shape of a value, when each row space that the caller binds has this many rows.
+/// The shape of a value, if each row space that the caller binds has this many rows.
 pub(crate) fn shape(program: &Program, ty: &Type, rows: usize) -> Vec<usize> {
     let sizes = program.shape(ty);
     let size = |dim: &paddle_core::program::Dim| dim.evaluate(&|_| Some(rows as i64));
@@ -51,7 +51,7 @@ impl<B: Backend> Run<B> {
         Run { executor: executor.unwrap_or_else(|error| panic!("{error}\n{program}")), kept }
     }
 
-    /// The outputs, all of type `f32`, as precise as the backend has them.
+    /// The outputs, all of type `f32`, in the precision in which the backend stores them.
     pub(crate) fn outputs(&mut self, feeds: &[Fed]) -> Vec<Vec<f64>> {
         self.executor.begin(&|i| feeds[i].feed()).unwrap_or_else(|error| panic!("{error}"));
         self.executor.run(Part::Compute, &mut Buffers::default()).unwrap_or_else(|error| panic!("{error}"));
@@ -64,7 +64,7 @@ impl<B: Backend> Run<B> {
         (0..self.executor.output_count()).map(fetch).collect()
     }
 
-    /// The rows of the products that were launched since this was last asked, by the line of their place.
+    /// The number of rows of the products that were launched since the previous call, by the line of their place.
     pub(crate) fn take_visits(&mut self) -> BTreeMap<u32, u64> {
         let mut visits = BTreeMap::new();
         for product in self.executor.stats().products() {
@@ -76,7 +76,7 @@ impl<B: Backend> Run<B> {
         visits
     }
 
-    /// The first output, a scalar, with an element of an input changed.
+    /// The first output, a scalar, after a change to one element of an input.
     fn cost_beside(&mut self, feeds: &mut [Fed], input: usize, element: usize, step: f32) -> f64 {
         let before = feeds[input].values.clone();
         if let Host::F32(values) = &mut feeds[input].values {
@@ -88,26 +88,26 @@ impl<B: Backend> Run<B> {
     }
 }
 
-/// The gradients of a program, to be compared with differences.
+/// Appends the gradients of a program, for a comparison with differences.
 pub(crate) fn differentiate(program: Program) -> Differentiated {
     Differentiated::new(program).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Compares the gradient of every element with the difference.
+/// Compares the gradient with respect to every element with the difference.
 pub(crate) fn check(differentiated: &Differentiated, feeds: &[Fed]) -> Compared {
     let feeds: Vec<Feed<'_>> = feeds.iter().map(Fed::feed).collect();
     let compared = differentiated.check(&feeds);
     compared.unwrap_or_else(|error| panic!("{error}\n{}", differentiated.program()))
 }
 
-/// Panics if the test has become empty: too few elements, or one in a hundred left out.
+/// Panics if a test compares too little: too few elements, or one in a hundred left out.
 pub(crate) fn assert_many(compared: Compared, least: usize) {
     let Compared { elements, rough, .. } = compared;
     assert!(elements >= least, "only {elements} elements were compared");
     assert!(rough * 100 <= elements, "{rough} of {elements} elements were left out");
 }
 
-/// Draws elements anew until the cost has no corner and no jump next to any of them.
+/// Draws elements again until the cost has no corner and no jump next to any of them.
 fn smoothen(differentiated: &Differentiated, feeds: &mut [Fed], mut draw: impl FnMut(usize) -> f32) {
     let mut run = Run::new(Reference::double(), differentiated.program());
     let mut left = 1000;
@@ -133,10 +133,12 @@ fn smoothen(differentiated: &Differentiated, feeds: &mut [Fed], mut draw: impl F
     }
 }
 
-/// Whether there is no corner or jump within [`DISTANCE`], given the mean slopes on either side up to a distance.
+/// Whether there is no corner or jump within [`DISTANCE`]. `slope` gives the mean slope on either side up to a
+/// distance.
 ///
-/// The difference of both sides halves with the distance where the cost is smooth. At a corner it does not: it is the
-/// same at all distances if the corner is right there, and disappears at distances before that of the corner.
+/// If the cost is smooth, the difference between both sides halves with the distance. At a corner it does not: it is
+/// the same at all distances if the corner is at the point itself, and vanishes at distances below that of another
+/// corner.
 fn is_smooth(slope: &mut impl FnMut(f32) -> f64) -> bool {
     let [far, nearer, near] = [1.0, 0.5, 0.25].map(|part| {
         let (above, below) = (slope(part * DISTANCE), slope(-part * DISTANCE));
@@ -146,9 +148,9 @@ fn is_smooth(slope: &mut impl FnMut(f32) -> f64) -> bool {
     halves(far, nearer) && halves(nearer, near)
 }
 
-/// Values for the inputs of a sample, and for the weights of its outputs: on the grid, or whole numbers.
+/// Values for the inputs of a sample, and for the weights of its outputs: numbers on the grid, or whole numbers.
 fn of_sample(sample: &Sample, program: &Program, draw: &mut Draw) -> Vec<Fed> {
-    // By the row spaces of the program.
+    // The numbers of rows, indexed by the row spaces of the program.
     let counts = sample.row_counts();
     let offsets = sample.sequences_of_their_own().map(|input| input.offsets());
     let offsets: Vec<_> = std::iter::once(None).chain(offsets).collect();
@@ -175,8 +177,8 @@ fn of_sample(sample: &Sample, program: &Program, draw: &mut Draw) -> Vec<Fed> {
     program.inputs().iter().map(&mut feed).collect()
 }
 
-/// The worst relative error of the gradients of a sample, if it has floating-point inputs and outputs that gradients
-/// pass between.
+/// The worst relative error of the gradients of a sample. `None` unless gradients pass between floating-point inputs
+/// and outputs.
 pub(crate) fn gradient_error(sample: &Sample, draw: &mut Draw) -> Option<f64> {
     let program = sample.program().unwrap();
     let is_float = |dtype: DType| dtype == DType::F32;

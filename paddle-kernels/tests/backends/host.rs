@@ -51,7 +51,7 @@ impl Host {
         self.slice().dtype().is_float()
     }
 
-    /// Floating-point elements in the type of `other`; others as they are.
+    /// The elements, with floating-point ones rounded to the type of `other`.
     pub(crate) fn rounded_as(&self, other: &Host) -> Host {
         match (self, other) {
             (Host::F64(values), Host::F32(_)) => {
@@ -61,7 +61,7 @@ impl Host {
         }
     }
 
-    /// One element.
+    /// The element at `i` alone.
     pub(crate) fn element(&self, i: usize) -> Host {
         match self {
             Host::Bool(values) => Host::Bool(vec![values[i]]),
@@ -72,7 +72,7 @@ impl Host {
         }
     }
 
-    /// Floating-point elements, widened.
+    /// The elements as `f64`.
     pub(crate) fn floats(&self) -> Vec<f64> {
         match self {
             Host::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),

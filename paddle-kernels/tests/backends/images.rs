@@ -1,4 +1,4 @@
-//! Samples of operators on images, of sizes around those of registers and tiles.
+//! Samples of operators on images, with sizes around those of registers and tiles.
 
 use paddle_core::ops::{
     BatchNorm, BatchNormGrad, Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose, Dropout, DropoutGrad,
@@ -67,7 +67,7 @@ pub(crate) fn wide() -> Vec<Sample> {
         let grad = Sample::of(Pool2dGrad(Pool2d::of_size(kind, [2, 2]))).rows(2, &[20, 14, 13]);
         samples.push(grad.rows(2, &[20, 7, 6]).rows(2, &[20, 7, 6]));
     }
-    // Longer lines than are pooled at once, with edges of which some lie in the padding.
+    // Lines that are longer than one run of windows, with edges that partly lie in the padding.
     for (kind, stride, padding) in
         [(PoolKind::Max, 1, 3), (PoolKind::Avg, 1, 3), (PoolKind::Max, 3, 1), (PoolKind::Avg, 2, 2)]
     {

@@ -1,4 +1,4 @@
-//! Operators on values that are large enough for threads to share.
+//! Operators on values that are large enough for several threads.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ use crate::tolerance::{self, Distance};
 /// More than two of the largest pieces that kernels give to one thread.
 const ELEMENTS: usize = 150_000;
 
-/// How many of an operator's samples are tried.
+/// The number of samples that are tried for each operator.
 const SAMPLES: usize = 3;
 
 fn elements(input: &SampleInput) -> usize {
     input.rows.unwrap_or(1) * input.dims.iter().product::<i64>() as usize
 }
 
-/// The same sample with more rows, or without rows with more of the first axis, if there is something to repeat.
+/// The sample with more rows, or, without rows, with a larger first axis. `None` if nothing can be repeated.
 fn grown(sample: &Sample) -> Option<Sample> {
     let mut sample = sample.clone();
     let drawn = match &mut sample.op {
@@ -47,7 +47,7 @@ fn grown(sample: &Sample) -> Option<Sample> {
         }
         return Some(sample).filter(|sample| sample.batch() != Some(0));
     }
-    // What is as large as the first input stays so: the states of a parameter.
+    // Inputs that are as large as the first one stay so: the states of a parameter.
     let dims = sample.inputs[0].dims.clone();
     for input in sample.inputs.iter_mut().filter(|input| input.dims == dims) {
         *input.dims.first_mut()? *= times as i64;
@@ -65,8 +65,9 @@ fn large() -> BTreeMap<&'static str, Vec<Sample>> {
     large
 }
 
-/// What is wrong with a result. Looking for what each element is a sum of would take long (`terms`): as if the largest
-/// element were one of a sum of everything. What pieces get wrong is off by more than that.
+/// The distance of a result from the exact one. The terms of each element (see `terms`) would take too long to find, so
+/// each element counts as a sum of everything, as large as the largest element. Mistakes at the borders of pieces are
+/// larger than that allows.
 fn distance(case: &Case, found: &Host, exact: &Host) -> Distance {
     let floats = if exact.is_float() { exact.floats() } else { Vec::new() };
     let size = floats.iter().filter(|x| x.is_finite()).fold(0.0, |most: f64, x| most.max(x.abs()));
@@ -78,7 +79,7 @@ fn distance(case: &Case, found: &Host, exact: &Host) -> Distance {
 fn large_results_are_right_and_the_same_on_any_number_of_threads() {
     let machines = [1, 3, 7].map(|threads| Cpu::with_threads(threads).unwrap());
     for (name, samples) in large() {
-        // Its elements are in the operator.
+        // `assign_value` has its elements in the operator.
         assert!(!samples.is_empty() || name == "assign_value", "`{name}` has no large sample");
         for sample in samples {
             let case = Case::of(&sample, &mut Draw::new(1));

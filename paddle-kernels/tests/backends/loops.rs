@@ -1,4 +1,4 @@
-//! Loops along sequences, and loops that rows leave one by one: gradients, every backend, rows by themselves.
+//! Loops along sequences, and loops that rows leave one by one: gradients, all backends, independence of rows.
 
 use std::collections::BTreeMap;
 
@@ -283,7 +283,7 @@ pub(crate) const PROGRAMS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Lengths of sequences: some of them, none of them, few of them are empty.
+/// Lengths of sequences, of which some, none or few are empty.
 fn lengths(rows: usize, kind: usize, draw: &mut Draw) -> Vec<usize> {
     (0..rows).map(|_| if kind == 1 { 0 } else { draw.below(5) }).collect()
 }
@@ -297,9 +297,9 @@ fn offsets(lengths: &[usize]) -> Vec<i64> {
     std::iter::once(0).chain(ends.collect::<Vec<_>>()).collect()
 }
 
-/// Values for the inputs of a program: conditions are named `c…`.
+/// Values for the inputs of a program, in which the names of conditions start with `c`.
 fn feeds(program: &Program, rows: usize, kind: usize, draw: &mut Draw) -> Vec<Fed> {
-    // The same for all values of the same tokens.
+    // Values of the same tokens share their offsets.
     let mut known: BTreeMap<RowsId, Vec<i64>> = BTreeMap::new();
     let mut feed = |name: &str, ty: &Type| {
         let space = ty.rows.map(|rows| program.row_space(rows));
@@ -346,7 +346,7 @@ fn gradients_of_loops_over_rows_are_differences() {
     assert_many(checked, 500);
 }
 
-/// Costs and gradients in `f32` are those in `f64`, but for rounding; one executor takes batches of all sizes.
+/// Costs and gradients in `f32` equal those in `f64` except for rounding. One executor takes batches of all sizes.
 fn loops_over_rows_agree<B: Backend + Clone>(backend: &B) {
     for (differentiated, batches) in cases() {
         let program = differentiated.program();
@@ -360,7 +360,7 @@ fn loops_over_rows_agree<B: Backend + Clone>(backend: &B) {
 
 on_every_device!(loops_over_rows_agree);
 
-/// The feeds of one row, of those of a batch.
+/// The feeds of one row of a batch.
 fn row(program: &Program, feeds: &[Fed], row: usize) -> Vec<Fed> {
     let cut = |(fed, ty): (&Fed, &Type)| {
         let width: usize = fed.shape.iter().skip(1).product();
@@ -381,7 +381,7 @@ fn row(program: &Program, feeds: &[Fed], row: usize) -> Vec<Fed> {
     feeds.iter().zip(types).map(cut).collect()
 }
 
-/// What rows compute does not depend on those beside them.
+/// The results of a row do not depend on the other rows.
 #[test]
 fn rows_of_loops_are_independent() {
     let mut draw = Draw::new(12);
@@ -401,7 +401,7 @@ fn rows_of_loops_are_independent() {
     }
 }
 
-/// What is hoisted and sunk gives the same values and gradients.
+/// Hoisting and sinking keep values and gradients.
 #[test]
 fn hoisting_and_sinking_change_no_value() {
     let mut draw = Draw::new(13);

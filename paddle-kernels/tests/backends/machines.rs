@@ -1,5 +1,5 @@
-//! The CPU on every sample: any number of threads gives the same bits, whatever was in memory before, and writes what
-//! it is to write and nothing else.
+//! The CPU on every sample: any number of threads gives the same bits, whatever the memory held before, and nothing but
+//! the results is written.
 
 use paddle_core::plan::Location;
 use paddle_kernels::Cpu;
@@ -9,7 +9,7 @@ use crate::draw::Draw;
 use crate::run::{Case, Placed};
 use crate::samples::every_sample;
 
-/// The bytes of each result of a case, in memory that was full of a byte. Panics if anything else is written.
+/// The bytes of each result of a case, in memory that was filled with one byte. Panics if anything else is written.
 pub(crate) fn results(case: &Case, cpu: &Cpu, before: u8) -> Vec<Vec<u8>> {
     let mut placed = Placed::new(case, cpu);
     for memory in MEMORIES {

@@ -1,7 +1,7 @@
-//! The backends against each other: operators one by one and fused, the movement of rows, programs. And gradients against
+//! Comparisons of backends: single and fused operators, the movement of rows, programs. Gradients are compared with
 //! differences.
 //!
-//! Everything is written over `Backend`. A new backend is one module in `on_every_backend`.
+//! All tests are generic over `Backend`. A new backend is one module in `on_every_backend`.
 
 mod contractions;
 #[path = "../support/device.rs"]

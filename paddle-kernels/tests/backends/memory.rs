@@ -41,7 +41,7 @@ fn what_is_uploaded_comes_back<B: Backend>(backend: &B) {
     }
 }
 
-/// As many as both have.
+/// Copies take as many elements as both sides have.
 fn copies_are_equal<B: Backend>(backend: &B) {
     let mut draw = Draw::new(6);
     let mut device = device(backend);
@@ -77,7 +77,7 @@ fn sums_are_sums<B: Backend>(backend: &B) {
     for count in COUNTS {
         for to in [at(Memory::Pool, 0), at(Memory::Arena, 256 * 1024)] {
             let from = at(Memory::Arena, 0);
-            // Quarters: every sum is exact.
+            // Values are multiples of a quarter, so every sum is exact.
             let mut values = || draw.elements(DType::I32, count, (-400.0, 400.0));
             let quarters = |host: Host| match host {
                 Host::I32(values) => Host::F32(values.into_iter().map(|value| value as f32 / 4.0).collect()),

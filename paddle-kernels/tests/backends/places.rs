@@ -1,4 +1,4 @@
-//! What numbers of elements have to be: an operator of the wrong ones is an error that says where and which.
+//! Indices out of range: an operator reports the wrong index and its position.
 
 use paddle_core::ops::{
     Auc, Gather, GatherGrad, GatherNd, OneHot, Sample, Scatter, ScatterNdAdd, TakeAlongAxis,
@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::on_every_backend;
 use crate::run::Case;
 
-/// Operators with two numbers, of which both have to be below 4, and the slot that these are in.
+/// Operators with two indices, both of which have to be below 4, and the slot of the indices.
 fn with_numbers() -> Vec<(Sample, usize)> {
     let ids = |sample: Sample| sample.dtype(DType::I64).within(0.0, 4.0);
     vec![

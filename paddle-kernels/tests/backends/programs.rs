@@ -13,7 +13,7 @@ use crate::gradients::{Run, assert_many, check, differentiate, feeds};
 use crate::host::Host;
 use crate::on_every_device;
 
-/// Programs whose inputs named `c…` are compared with 0, and whose inputs named `n…` are numbers of iterations.
+/// The programs. Inputs named `c…` are compared with 0, and inputs named `n…` are numbers of iterations.
 const PROGRAMS: &[(&str, &str)] = &[
     (
         "a branch per row; both read the same values, one returns what it gathers",
@@ -439,7 +439,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ),
 ];
 
-/// How the conditions of a batch turn out.
+/// The ranges of conditions: mixed, all true, all false.
 const CONDITIONS: [(f64, f64); 3] = [(-2.0, 2.0), (0.5, 2.0), (-2.0, -0.5)];
 
 fn arbitrary(
@@ -457,7 +457,7 @@ fn arbitrary(
     })
 }
 
-/// Every program, with batches of different sizes that its branches and loops treat differently.
+/// Every program, with batches of different sizes, whose rows take different branches and numbers of iterations.
 fn cases() -> impl Iterator<Item = (Differentiated, Vec<Vec<Fed>>)> {
     let mut draw = Draw::new(9);
     PROGRAMS.iter().map(move |(name, source)| {
@@ -489,7 +489,7 @@ fn gradients_of_branches_and_loops_are_differences() {
     assert_many(checked, 2000);
 }
 
-/// Costs and gradients in `f32` are those in `f64`, but for rounding; one executor takes batches of all sizes.
+/// Costs and gradients in `f32` equal those in `f64` except for rounding. One executor takes batches of all sizes.
 fn branches_and_loops_agree<B: Backend + Clone>(backend: &B) {
     for (differentiated, batches) in cases() {
         let program = differentiated.program();
@@ -501,7 +501,7 @@ fn branches_and_loops_agree<B: Backend + Clone>(backend: &B) {
     }
 }
 
-/// Within 10⁻⁴ of the largest value of an output.
+/// Checks that values differ by at most 10⁻⁴ of the largest value of an output.
 pub(crate) fn assert_close(found: &[Vec<f64>], expected: &[Vec<f64>], program: &Program) {
     assert_eq!(found.len(), expected.len());
     for (output, (found, expected)) in found.iter().zip(expected).enumerate() {

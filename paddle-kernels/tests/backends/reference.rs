@@ -1,4 +1,4 @@
-//! The reference backend by itself: known results, and the mistakes of a runtime that it has to notice.
+//! The reference backend by itself: known results, and the mistakes of a runtime that it has to report.
 
 use paddle_core::ops::{
     Assign, Binary, BinaryKind, If, Matmul, Reduce, ReduceKind, Sample, Softmax, SoftmaxWithCrossEntropy,
@@ -13,7 +13,7 @@ use crate::draw::Draw;
 use crate::host::Host;
 use crate::run::Case;
 
-/// The operator of a sample on these inputs, in `f64`.
+/// The results of a sample's operator on these inputs, in `f64`.
 fn compute(sample: &Sample, inputs: &[Host]) -> Vec<Vec<f64>> {
     let case = Case { inputs: inputs.to_vec(), ..Case::of(sample, &mut Draw::new(1)) };
     case.run(&Reference::double()).unwrap().iter().map(Host::floats).collect()
@@ -128,7 +128,7 @@ fn memory_ends() {
     let _ = device(&backend).run(Move::Zero, &[], &[placed(at(512), DType::F32, &[1])]);
 }
 
-/// Launches an operator of one input and one output, 3 by 4.
+/// Launches an operator with one input and one output, 3 by 4.
 fn launch(sample: Sample, input: Location, output: Location) {
     let backend = Reference::single();
     let case = Case::of(&sample, &mut Draw::new(1));

@@ -8,14 +8,14 @@ use crate::draw::Draw;
 use crate::host::Host;
 use crate::on_every_backend;
 
-/// A location in a memory of its own, or of its own part of one.
+/// A location in a memory. `part` tells locations of one memory apart.
 const fn at(memory: Memory, part: usize) -> Location {
     Location { memory, offset: part * PART }
 }
 
 /// Room for the largest value of these tests.
 const PART: usize = 64 * 1024;
-/// Where counts of chosen rows go.
+/// The location of counts of chosen rows.
 const COUNT: Location = at(Memory::State(0), 0);
 
 fn device<B: Backend>(backend: &B) -> Device<'_, B> {
@@ -89,7 +89,7 @@ fn split_and_merged_rows_are_the_rows<B: Backend>(backend: &B) {
     }
 }
 
-/// Merging changes the rows of its side only.
+/// Merging changes only the rows of its side.
 fn scattered_rows_leave_others_alone<B: Backend>(backend: &B) {
     let mut device = device(backend);
     let (mask, yes, no) = (at(Memory::Arena, 0), at(Memory::Arena, 1), at(Memory::Arena, 2));
@@ -108,7 +108,7 @@ fn scattered_rows_leave_others_alone<B: Backend>(backend: &B) {
     assert_eq!(found, Host::F32(vec![1.0, 20.0, 3.0, 40.0]));
 }
 
-/// Gathering within one memory, as executors do.
+/// Gathers within one memory, as executors do.
 fn rows_move_within_a_memory<B: Backend>(backend: &B) {
     let mut device = device(backend);
     let part = |i: usize| Location { memory: Memory::Arena, offset: i * 640 };
@@ -123,7 +123,7 @@ fn rows_move_within_a_memory<B: Backend>(backend: &B) {
     assert_eq!(download(&mut device, DType::I64, 6, part(1)), Host::I64(vec![1, 2, 5, 6, 5, 6]));
 }
 
-/// Lengths become offsets; a negative one, or more tokens than can be counted, is a fault.
+/// Lengths become offsets. A negative length, or more tokens than can be counted, is a fault.
 fn lengths_add_up<B: Backend>(backend: &B) {
     let mut device = device(backend);
     let (lengths, offsets) = (at(Memory::Arena, 0), at(Memory::Tape, 0));
@@ -140,7 +140,7 @@ fn lengths_add_up<B: Backend>(backend: &B) {
     let negative = make(&[1, -2, 3]).unwrap_err();
     assert_eq!(negative, "the length of sequence 1 is -2; it has to be at least 0");
     assert!(make(&[i64::MAX, 1]).unwrap_err().contains("more tokens than can be counted"));
-    // The fault has been told: the queue goes on.
+    // The fault has been reported, so the queue continues.
     assert_eq!(make(&[1]), Ok(Host::I64(vec![0, 1])));
 }
 

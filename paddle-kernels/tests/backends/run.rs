@@ -10,17 +10,17 @@ use crate::device::{Device, MEMORIES};
 use crate::draw::Draw;
 use crate::host::Host;
 
-/// A group with what it is launched on.
+/// A group with its operands.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) group: Group,
     pub(crate) sizes: Vec<usize>,
     pub(crate) inputs: Vec<Host>,
-    /// For each output, the input whose place it takes.
+    /// For each output, the input that it replaces.
     pub(crate) in_place: Vec<Option<usize>>,
 }
 
-/// The layout of a value of a sample: the sizes of its row spaces are the sizes of the launch.
+/// The layout of a sample's value. The sizes of its row spaces are those of the launch.
 fn layout(ty: &Type) -> OperandType {
     let size = |dim: &paddle_core::program::Dim| dim.constant().expect("samples have known sizes") as usize;
     let rows = ty.rows.map(|rows| Extent::Bound(rows.0 as usize));
@@ -56,12 +56,12 @@ impl Case {
         Case { group: Group::of(op, inputs, outputs, 11), sizes, inputs: values, in_place }
     }
 
-    /// The only operator.
+    /// The operator, if it is the only one.
     pub(crate) fn op(&self) -> &Op {
         &self.group.operators().next().expect("a case has an operator").op
     }
 
-    /// The same, with its operands, to be changed.
+    /// The operator with its operands, for changes.
     pub(crate) fn op_mut(&mut self) -> &mut GroupOp {
         match &mut self.group.body {
             Some(Body::Operator(op)) => op,
@@ -69,7 +69,7 @@ impl Case {
         }
     }
 
-    /// The results of a launch: the outputs, then the state that it changed.
+    /// The results of a launch: the outputs, then the changed states.
     pub(crate) fn run<B: Backend>(&self, backend: &B) -> Result<Vec<Host>, KernelError> {
         let mut placed = Placed::new(self, backend);
         placed.device.poison();
@@ -89,7 +89,7 @@ pub(crate) struct Placed<'a, B: Backend> {
 impl<'a, B: Backend> Placed<'a, B> {
     pub(crate) fn new(case: &'a Case, backend: &'a B) -> Self {
         let group = &case.group;
-        // Inputs are in turn in each memory, outputs behind them, with a gap after each.
+        // Inputs are placed in the memories in turn, outputs behind them, with a gap after each.
         let mut ends = [0; MEMORIES.len()];
         let mut locations: Vec<Location> = Vec::new();
         for (i, layout) in group.inputs.iter().chain(&group.outputs).enumerate() {
@@ -119,7 +119,7 @@ impl<'a, B: Backend> Placed<'a, B> {
         self.device.launch(&kernel, sizes, &self.locations, 5)
     }
 
-    /// What is written: the outputs, then the state that is changed.
+    /// The written operands: the outputs, then the changed states.
     pub(crate) fn written(&self) -> impl Iterator<Item = (&'a OperandType, Location)> {
         let Group { inputs, outputs, .. } = &self.case.group;
         let op = self.case.group.operators().next().expect("a case has an operator");
@@ -144,7 +144,7 @@ impl<'a, B: Backend> Placed<'a, B> {
     }
 }
 
-/// The type in which a backend's results are seen whole.
+/// The type that shows a backend's results without loss.
 pub(crate) fn kept_as(backend: &impl Backend, dtype: DType) -> DType {
     match dtype {
         DType::F32 if backend.element_bytes(dtype) == DType::F64.bytes() => DType::F64,

@@ -1,4 +1,4 @@
-//! Every operator, alone: its own samples, and wider ones that cross the tiles and registers of a fast backend.
+//! Every operator alone: its own samples, and larger ones that cross the tiles and registers of a fast backend.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,7 +106,7 @@ fn of_gradients() -> Vec<Sample> {
     unary.chain(losses).chain(pool).chain(others).chain(of_labels()).chain(of_places()).collect()
 }
 
-/// Gradients of losses, of ids of which one is ignored and of probabilities.
+/// Gradients of losses, of class ids with an ignored one and of probabilities.
 fn of_labels() -> Vec<Sample> {
     let mut samples = Vec::new();
     for (rows, classes) in [(3, 4), (17, 33), (0, 4)] {
@@ -128,7 +128,7 @@ fn of_labels() -> Vec<Sample> {
     samples
 }
 
-/// Gradients that go back to where values were taken from.
+/// Gradients that are added to the places from which values were taken.
 fn of_places() -> Vec<Sample> {
     let slice = |axes: &[i64], starts: &[i64], ends: &[i64]| {
         Sample::of(SliceGrad(Slice::of(axes.into(), starts.into(), ends.into())))
@@ -197,7 +197,7 @@ fn wide() -> Vec<Sample> {
             ]);
         }
     }
-    // Many matrices, of which small ones are computed together.
+    // Many matrices. Small ones are computed together.
     for (count, m, k, n) in [(3, 70, 130, 65), (200, 5, 3, 9), (2, 1, 300, 1), (40, 33, 17, 1), (1, 2, 2, 2)]
     {
         for (trans_x, trans_y) in [(false, false), (true, false), (false, true), (true, true)] {
@@ -220,7 +220,7 @@ fn wide() -> Vec<Sample> {
         for lengths in [&[1, 7, 8, 9, 0, 65, 200][..], &[1000], &[3; 100]] {
             let op = |pooltype| Sample::of(SequencePool { pooltype, pad_value: 2.0 });
             samples.extend(PoolType::ALL.map(|pooltype| op(pooltype).sequences(lengths, &[width])));
-            // The reference adds up one by one, and so is off itself in a long sum of double precision.
+            // The reference adds terms one by one, so it is inexact in a long sum in double precision.
             if lengths != [1000] {
                 samples.push(Sample::of(SequenceSoftmax).sequences(lengths, &[width]));
             }
@@ -228,7 +228,7 @@ fn wide() -> Vec<Sample> {
             samples.push(Sample::of(window).sequences(lengths, &[width]));
         }
     }
-    // Transitions of which some are all but impossible.
+    // Some transitions are almost impossible.
     for (labels, transitions) in [(1, 2.0), (4, 900.0), (17, 2.0), (33, 2.0), (70, 300.0)] {
         let lengths = [1, 7, 8, 9, 0, 40];
         let emission = |op: Op| Sample::of(op).sequences(&lengths, &[labels]);
@@ -343,20 +343,20 @@ pub(crate) fn own_samples() -> Vec<Sample> {
     [Op::samples(), of_gradients()].concat()
 }
 
-/// Every sample of every operator, what is tried beside it, and wider ones.
+/// Every sample of every operator, its variants, and larger samples.
 pub(crate) fn every_sample() -> Vec<Sample> {
     let own = own_samples();
     [own.iter().flat_map(with_variants).collect(), wide(), images::wide(), whole()].concat()
 }
 
-/// A sample and what is tried beside it.
+/// A sample and its variants.
 pub(crate) fn with_variants(sample: &Sample) -> Vec<Sample> {
     let near = Some(near_the_end(sample)).filter(|near| near != sample);
     [sample.clone()].into_iter().chain(sample.variants()).chain(near).collect()
 }
 
-/// Floating-point numbers that are near each other and far from 0: what is computed from their differences is lost
-/// where they are rounded before.
+/// Floating-point numbers that are close together and far from 0. Differences between them are lost if they are rounded
+/// before.
 fn near_the_end(sample: &Sample) -> Sample {
     let mut sample = sample.clone();
     for SampleInput { range: (low, high), .. } in
@@ -388,8 +388,9 @@ fn every_operator_has_a_sample() {
     let sampled: BTreeSet<&str> = every_sample().iter().map(|sample| sample.op.name()).collect();
     for op in Op::prototypes() {
         let kernel = Reference::single().supports(&op);
-        // Numbers of rows are tested with the blocks that they are for, and new sequences with what comes to them: no input of
-        // these operators has the rows of their results. Rows as an axis have a size that is no number: `tests/parts` has them.
+        // Row numbers are tested with the blocks that they are for, and new sequences with the values for them: no
+        // input of these operators has the rows of their results. Rows as an axis have a size that is no number:
+        // `tests/parts` has them.
         let elsewhere =
             matches!(op, Op::AxisToRows(_) | Op::RowNumbers(_) | Op::RowsToAxis(_) | Op::SequenceRange(_));
         assert!(!kernel || elsewhere || sampled.contains(op.name()), "`{}` has no sample", op.name());
@@ -404,7 +405,7 @@ fn samples_are_of_every_kind() {
         let shapes: Vec<_> = sample.slots.iter().map(shape).collect();
         let is_empty = shapes.iter().any(|(rows, dims)| *rows == Some(0) || dims.contains(&0));
         let broadcasts = shapes.iter().any(|shape| *shape != shapes[0]);
-        // Losses want values and labels of one shape.
+        // Losses need values and labels of one shape.
         let is_loss = matches!(sample.op, Op::Loss(_) | Op::LossGrad(_));
         let may_broadcast = sample.op.effects().element_wise && shapes.len() > 1 && !is_loss;
         let (has_empty, has_broadcast) = kinds.entry(sample.op.name()).or_default();
@@ -419,7 +420,7 @@ fn samples_are_of_every_kind() {
 
 fn agrees_on_every_sample<B: Backend>(backend: &B) {
     for sample in every_sample().iter().flat_map(|sample| [sample.clone(), in_double(sample)]) {
-        // Drawn for itself, so that it is the same whatever other samples there are.
+        // Each sample draws for itself, so that its values do not depend on other samples.
         let case = Case::of(&sample, &mut Draw::new(1));
         let exact = case.run(&Reference::double()).unwrap();
         let found = case.run(backend).unwrap();
@@ -456,7 +457,7 @@ fn refuses_ids_without_an_entry<B: Backend>(backend: &B) {
     }
 }
 
-/// Probabilities of 0 are no reason for NaN, where nothing depends on them.
+/// Probabilities of 0 give no NaN if nothing depends on them.
 fn losses_of_impossible_classes_are_finite<B: Backend>(backend: &B) {
     use crate::host::Host;
     let soft = CrossEntropy { soft_label: true, ignore_index: -100 };
@@ -467,7 +468,7 @@ fn losses_of_impossible_classes_are_finite<B: Backend>(backend: &B) {
     assert!((losses[1] / 1e20 - 1.0).abs() < 1e-6, "{losses:?}");
 }
 
-/// The first of equal elements, and what is no number before all.
+/// The first of equal elements comes first, and NaN before all.
 fn the_largest_are_in_order<B: Backend>(backend: &B) {
     use crate::host::Host;
     let mut case =
@@ -478,7 +479,7 @@ fn the_largest_are_in_order<B: Backend>(backend: &B) {
     assert_eq!(found[1], Host::I64(vec![1, 2, 3, 1, 3, 0]));
 }
 
-/// A program of `f32` and one of `f64` draw the same numbers, but for rounding.
+/// Programs of `f32` and of `f64` draw the same numbers except for rounding.
 fn draws_the_same_numbers_in_every_precision<B: Backend>(backend: &B) {
     let random = |sample: &Sample| sample.op.effects().random && sample.inputs.is_empty();
     for sample in Op::samples().iter().filter(|sample| random(sample)) {

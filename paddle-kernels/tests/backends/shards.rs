@@ -1,4 +1,5 @@
-//! What operators say of shards of their rows, and of sums, is so: the pass that cuts batches into shards believes it.
+//! Checks the statements of operators about shards of their rows, and about sums, on which the pass that cuts batches
+//! into shards relies.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,7 +12,7 @@ use crate::host::Host;
 use crate::run::Case;
 use crate::samples::{every_sample, own_samples};
 
-/// The results, in double precision.
+/// The results in double precision.
 fn results(case: &Case) -> Vec<Vec<f64>> {
     let results = case.run(&Reference::double()).unwrap();
     results.iter().map(numbers).collect()
@@ -43,7 +44,7 @@ fn are_near(found: &[f64], expected: &[f64]) -> bool {
     found.len() == expected.len() && found.iter().zip(expected).all(near)
 }
 
-/// The rows of a batch that a sample has a case of.
+/// The case with these rows of a sample's batch.
 fn shard(sample: &Sample, case: &Case, rows: &Range<usize>) -> Case {
     let (cut, left) = sample.of_rows(rows.clone());
     let inputs = cut.inputs.iter().zip(left).zip(&case.inputs);
@@ -111,7 +112,7 @@ fn results_over_all_rows_follow_from_those_over_shards() {
     );
 }
 
-/// The number, on a grid so coarse that sums of some of them are exact.
+/// The number on a coarse grid, so that sums of some such numbers are exact.
 fn on_a_grid(x: f64) -> f64 {
     (x * 1024.0).round() / 1024.0
 }

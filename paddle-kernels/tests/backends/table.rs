@@ -1,4 +1,5 @@
-//! The operators as measured: `cargo test -p paddle-kernels --test backends table -- --ignored --nocapture`.
+//! A table of measurements of the operators: `cargo test -p paddle-kernels --test backends table -- --ignored
+//! --nocapture`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,9 +17,9 @@ use crate::tolerance;
 #[derive(Default)]
 struct Measured {
     samples: usize,
-    /// The worst distance of a result in single precision, as a share of what its class allows.
+    /// The largest error of a result in single precision, divided by the one that its class allows.
     share: f64,
-    /// The worst relative error of a gradient, where it has one.
+    /// The largest relative error of a gradient, if there is one.
     gradient: Option<f64>,
 }
 
@@ -57,7 +58,7 @@ fn table() {
     lines_of_files();
 }
 
-/// How long the files are that operators consist of, with the tables that many share.
+/// The lengths of the files of operators, with the tables that many operators share.
 fn lines_of_files() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in a workspace");
     let lines = |path: &str| std::fs::read_to_string(root.join(path)).map_or(0, |text| text.lines().count());

@@ -1,12 +1,12 @@
-//! What the results of an operator are sums of, found by changing its inputs.
+//! The terms whose sums are the results of an operator, found by changing its inputs.
 //!
-//! To first order a result `y` is made of the terms `x · ∂y/∂x`, one for each element `x` of an input: they are what a
-//! kernel adds up, or as much as the roundings of a kernel that loses no digits come to. An element that is changed by
-//! a small part of itself changes `y` by that part of its term, so the differences of the reference in `f64` show the
-//! terms of any operator.
+//! To first order, a result `y` consists of the terms `x · ∂y/∂x`, one for each element `x` of an input. A kernel adds
+//! up these terms, or its roundings are as large as they would be if it did, provided that it loses no digits. If an
+//! element changes by a small part of itself, `y` changes by that part of the element's term. So the differences of the
+//! reference in `f64` show the terms of any operator.
 //!
-//! In a sum of products each operand has every product once. So the terms of the operands are not summed: those of one
-//! operand count, of the one that has the most.
+//! In a sum of products, each operand has every product once. So the terms of different operands are not added: only
+//! those of the operand with the most terms count.
 
 use paddle_core::ops::Terms;
 use paddle_core::plan::Operand;
@@ -15,16 +15,16 @@ use paddle_kernels::reference::Reference;
 use crate::host::Host;
 use crate::run::Case;
 
-/// The part of itself that an element is changed by: small beside what functions bend on, large beside the roundings
-/// of `f64`.
+/// The part of itself by which an element is changed: small enough for functions to be linear, large compared with the
+/// roundings of `f64`.
 const PART: f64 = 1.0 / (1 << 20) as f64;
 
-/// An operand of many elements is changed a group of elements at a time: every 17th, and then every 19th, so that
-/// neighbours along an axis are in different groups in one of the two ways at least. Terms of a group may cancel, so
-/// groups give fewer and smaller terms than single elements, and allow no more.
+/// The elements of a large operand are changed in groups: every 17th, and then every 19th, so that neighbours along an
+/// axis are in different groups in at least one of the two ways. Terms of a group may cancel. So groups give fewer and
+/// smaller terms than single elements, and allow no larger errors.
 const GROUPS: [usize; 2] = [17, 19];
 
-/// The terms of each element of each result; those that were found when they were enough.
+/// The terms of each element of each result. The search ends when those found are enough.
 pub(crate) fn terms(
     case: &Case,
     exact: &[Host],
@@ -48,7 +48,8 @@ pub(crate) fn terms(
     all
 }
 
-/// The same case with an input for each slot: the terms of a value that is in two slots cancel, as a kernel's do not.
+/// The case with an input for each slot. The terms of a value in two slots could cancel, although those of a kernel do
+/// not.
 fn apart(case: &Case) -> Case {
     let mut apart = case.clone();
     let slots = &mut apart.op_mut().inputs;
@@ -65,7 +66,7 @@ fn apart(case: &Case) -> Case {
     apart
 }
 
-/// A result is no larger than its terms.
+/// Each result as its only term, as a result is not larger than its terms.
 fn itself(result: &Host) -> Vec<Terms> {
     match result.is_float() {
         true => result.floats().into_iter().map(|y| Terms { count: 1, size: y.abs() }).collect(),
@@ -73,7 +74,7 @@ fn itself(result: &Host) -> Vec<Terms> {
     }
 }
 
-/// The terms that the elements of an operand give, changed in groups whose number is given.
+/// The terms of an operand's elements, which are changed in this number of groups.
 fn of_operand(case: &Case, exact: &[Host], operand: usize, groups: usize) -> Vec<Vec<Terms>> {
     let values = case.inputs[operand].floats();
     let mut found: Vec<Vec<Terms>> =

@@ -1,4 +1,4 @@
-//! How far a result may be from the exact one: what the class of its operator allows.
+//! The distance from the exact result that the class of an operator allows.
 
 use std::fmt::Debug;
 
@@ -9,9 +9,9 @@ use crate::host::Host;
 use crate::run::Case;
 use crate::terms::terms;
 
-/// Panics if a result of a case of one operator is further from the exact one than its class allows.
+/// Panics if a result of a case of one operator differs from the exact one by more than its class allows.
 pub(crate) fn check(case: &Case, found: &[Host], exact: &[Host], what: &dyn Debug) {
-    // Terms take time. They only get more, so those that allow what was found are enough.
+    // It takes long to find all terms. More terms only allow more, so the search ends when they are enough.
     let is_enough = |terms: &[Vec<Terms>]| worst(case, found, exact, terms).1.share <= 1.0;
     let terms = terms(case, exact, &is_enough);
     let (k, Distance { share, element }) = worst(case, found, exact, &terms);
@@ -24,12 +24,12 @@ pub(crate) fn check(case: &Case, found: &[Host], exact: &[Host], what: &dyn Debu
     );
 }
 
-/// How far the results are from the exact ones, as a share of what is allowed: the largest of all elements.
+/// The largest distance of an element from the exact one, divided by the allowed distance.
 pub(crate) fn share(case: &Case, found: &[Host], exact: &[Host]) -> f64 {
     worst(case, found, exact, &terms(case, exact, &|_| false)).1.share
 }
 
-/// The result that is off most.
+/// The result with the largest error.
 fn worst(case: &Case, found: &[Host], exact: &[Host], terms: &[Vec<Terms>]) -> (usize, Distance) {
     assert_eq!(found.len(), exact.len());
     let class = case.op().operation().accuracy();
@@ -38,14 +38,14 @@ fn worst(case: &Case, found: &[Host], exact: &[Host], terms: &[Vec<Terms>]) -> (
     distances.fold(none, |worst, next| if next.1.share > worst.1.share { next } else { worst })
 }
 
-/// The distance of the element that is off most.
+/// The distance of the element with the largest error.
 pub(crate) struct Distance {
-    /// Of what its class allows.
+    /// The distance divided by the allowed one.
     pub(crate) share: f64,
     pub(crate) element: usize,
 }
 
-/// How far a result is from the exact one.
+/// The distance of a result from the exact one.
 pub(crate) fn distance(class: AccuracyClass, found: &Host, exact: &Host, terms: &[Terms]) -> Distance {
     assert_eq!(found.len(), exact.len());
     let mut worst = Distance { share: 0.0, element: 0 };
@@ -54,17 +54,17 @@ pub(crate) fn distance(class: AccuracyClass, found: &Host, exact: &Host, terms: 
         return different.map_or(worst, |element| Distance { share: f64::INFINITY, element });
     }
     let dtype = found.slice().dtype();
-    // In double precision the reference rounds as well: both may be that far from what is exact.
+    // In double precision the reference rounds as well, so both may be this far from the exact result.
     let roundings = if dtype == DType::F64 { 2.0 } else { 1.0 };
     let rounded = exact.rounded_as(found).floats();
     for (element, (found, exact)) in found.floats().into_iter().zip(exact.floats()).enumerate() {
-        // What has no value has none on any backend.
+        // A result without a value has none on any backend.
         if found == rounded[element] || (found.is_nan() && rounded[element].is_nan()) {
             continue;
         }
         let terms = terms.get(element).copied().unwrap_or_default();
         let share = (found - exact).abs() / (roundings * class.allows(dtype, exact, terms));
-        // What is not a number is as far as can be.
+        // NaN counts as the largest distance.
         if share.is_nan() || share > worst.share {
             worst = Distance { share: if share.is_nan() { f64::INFINITY } else { share }, element };
         }

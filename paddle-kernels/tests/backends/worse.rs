@@ -1,4 +1,4 @@
-//! Computations that are worse than they should be are noticed, and good ones are not.
+//! Checks that inaccurate computations are noticed, and accurate ones are not.
 
 use paddle_core::ops::{BatchNorm, Binary, BinaryKind, Matmul, Reduce, ReduceKind, Sample, Unary, UnaryKind};
 use paddle_kernels::reference::Reference;
@@ -9,7 +9,8 @@ use crate::run::Case;
 use crate::terms::terms;
 use crate::tolerance::distance;
 
-/// The distance of the first result of a case, computed in `f32` from its inputs, as a share of what is allowed.
+/// The distance of the first result of a case, which `compute` gets from its inputs in `f32`, divided by the allowed
+/// distance.
 fn share(case: &Case, compute: impl Fn(&[Vec<f32>]) -> Vec<f32>) -> f64 {
     let narrow = |host: &Host| host.floats().into_iter().map(|x| x as f32).collect();
     let inputs: Vec<Vec<f32>> = case.inputs.iter().map(narrow).collect();
@@ -34,7 +35,7 @@ fn one_bit_of_an_exact_result() {
 fn digits_of_a_function() {
     let case = case(Sample::of(Unary::of(UnaryKind::Tanh)).dense(&[99]).within(1e-3, 1e-2));
     assert!(share(&case, |x| x[0].iter().map(|x| x.tanh()).collect()) <= 1.0);
-    // Right for large numbers only.
+    // The formula is accurate for large numbers only.
     let naive = |x: f32| 1.0 - 2.0 / ((2.0 * x).exp() + 1.0);
     assert!(share(&case, |x| x[0].iter().map(|&x| naive(x)).collect()) > 10.0);
 }
@@ -46,7 +47,7 @@ fn a_term_of_a_sum() {
         let case = case(Sample::of(sum).dense(&[n]));
         assert!(share(&case, |x| vec![x[0].iter().sum()]) <= 1.0, "{n}");
         assert!(share(&case, |x| vec![x[0][1..].iter().sum()]) > 1.0, "{n}");
-        // A rounding to half of the digits on the way.
+        // An intermediate result is rounded to half of the digits.
         let half = |x: f32| f32::from_bits(x.to_bits() & !0xFFF);
         assert!(share(&case, |x| vec![x[0].iter().map(|&x| half(x)).sum()]) > 1.0, "{n}");
     }
@@ -64,7 +65,7 @@ fn a_neighbour_in_a_product() {
     assert!(share(&case, |x| product(x, 1)) > 1e3);
 }
 
-/// The variance as the mean of squares less the square of the mean, of numbers that are far from 0.
+/// The variance as the mean of squares minus the square of the mean, for numbers that are far from 0.
 #[test]
 fn a_variance_that_cancels() {
     const ROWS: usize = 50;
@@ -85,7 +86,7 @@ fn a_variance_that_cancels() {
     assert!(share(&case, |x| normal(x, true)) > 1.0);
 }
 
-/// What is allowed is the formula of the class, no more: terms that are counted in groups never make it more.
+/// The allowed distance is the formula of the class: terms that are counted in groups never allow more.
 #[test]
 fn terms_are_those_of_the_sum() {
     for (n, in_groups) in [(5, false), (17, false), (400, true)] {

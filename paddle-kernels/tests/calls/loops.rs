@@ -1,4 +1,4 @@
-//! Copies of kernels, and what is wrong with them.
+//! The copies of kernels, and their faults.
 
 use std::collections::BTreeSet;
 
@@ -8,27 +8,27 @@ use paddle_kernels::cpu::Kernel;
 
 use super::program::{Function, Program};
 
-/// The functions of numbers of C's library; with an `f` behind them, those of single precision.
+/// The mathematical functions of C's library. With an `f` behind their names, they are those of single precision.
 const OF_NUMBERS: &str = "acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh erf erfc exp exp10 exp2 expm1 \
     fdim floor fma fmax fmin fmod frexp hypot ldexp lgamma log log10 log1p log2 modf nearbyint pow remainder rint round \
     roundeven scalbn sin sincos sinh sqrt tan tanh tgamma trunc";
 
-/// Whose calls of them are meant: some functions for `f64`; random numbers, which are the same on every backend; and what
-/// `dropout` computes once.
+/// The functions that may call them: some functions for `f64`; random numbers, which are the same on every backend; and
+/// a number that `dropout` computes once.
 const MAY_CALL: [&str; 3] = [
     "paddle_kernels::cpu::math::library::",
     "<paddle_kernels::cpu::ops::random::",
     "paddle_kernels::cpu::ops::dropout::<impl paddle_kernels::cpu::ops::Compile",
 ];
 
-/// What is called when something is wrong, or takes memory.
+/// Functions that are called on errors, or for memory.
 const ASIDE: [&str; 5] = ["core::panicking", "core::fmt", "<core::fmt", "alloc::", "std::"];
 
 const INSTRUCTION_SETS: [&str; 3] = ["avx512", "avx2", "portable"];
 
-/// The instruction set whose copy of a kernel a function is, or is inside of.
+/// The instruction set of the copy that a function is, or is part of.
 fn instruction_set(name: &str) -> Option<&'static str> {
-    // Those of products are methods, `tile_avx2`.
+    // The copies of products are methods, `tile_avx2`.
     let is_copy = |isa: &&str| name.split("::").any(|part| part.trim_start_matches("tile_") == *isa);
     INSTRUCTION_SETS.into_iter().find(is_copy).filter(|_| name.contains("paddle_kernels::cpu::"))
 }
@@ -37,7 +37,7 @@ fn may_call(function: &Function) -> bool {
     MAY_CALL.iter().any(|prefix| function.name.starts_with(prefix))
 }
 
-/// The functions of C's library that it calls, whether those of the system or those that Rust brings along.
+/// The mathematical functions of C's library that it calls, those of the system or those of Rust.
 fn of_numbers<'a>(program: &'a Program, function: &'a Function) -> Vec<&'a str> {
     let called = function.calls.iter().filter_map(|call| program.functions().get(call));
     let names = called.map(|called| &*called.name).chain(function.foreign.iter().map(|name| &**name));
@@ -48,7 +48,7 @@ fn of_numbers<'a>(program: &'a Program, function: &'a Function) -> Vec<&'a str> 
     names.filter(is_of_numbers).collect()
 }
 
-/// What is wrong with a copy: with what it calls, and what that calls.
+/// The faults of a copy, in its own calls and in those of the functions that it calls.
 fn faults(program: &Program, address: u64, copy: &Function) -> Vec<String> {
     let isa = instruction_set(&copy.name).expect("a copy");
     let is_loop = copy.name.contains("paddle_kernels::cpu::ops::elementwise::loops::");
@@ -78,14 +78,14 @@ fn faults(program: &Program, address: u64, copy: &Function) -> Vec<String> {
 
 #[test]
 fn loops_stay_in_their_instruction_set() {
-    // Whatever the backend can compile is in this program.
+    // This links everything that the backend can compile into this program.
     let compile: fn(&Cpu, &Group) -> Result<Kernel, Unsupported> = Cpu::compile;
     std::hint::black_box(compile);
     let program = Program::read(&std::env::current_exe().expect("a program"));
     let functions = program.functions();
     let copies = || functions.iter().filter(|(_, function)| instruction_set(&function.name).is_some());
 
-    // That the eyes are open: all copies are there, and what they are made of is seen.
+    // Checks the checker: it finds all copies, and sees their instructions.
     for isa in INSTRUCTION_SETS {
         let of = |(_, function): &(&u64, &Function)| instruction_set(&function.name) == Some(isa);
         let (all, computing) =

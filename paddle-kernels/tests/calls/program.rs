@@ -1,4 +1,4 @@
-//! The functions of a program, read from its file: what they call, and whether they compute.
+//! The functions of a program, read from its file: their calls, and whether they compute.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -10,24 +10,24 @@ use object::{
 };
 use rustc_demangle::demangle;
 
-/// The functions, by their address.
+/// The functions by address.
 pub(crate) struct Program(BTreeMap<u64, Function>);
 
 /// A function.
 pub(crate) struct Function {
-    /// Its path, without what tells apart functions that differ in types.
+    /// Its path, without the suffixes of functions that differ in types.
     pub(crate) name: String,
-    /// The names of the functions of other files that it calls, or whose address it takes.
+    /// The names of the functions of other files that it calls, or whose addresses it takes.
     pub(crate) foreign: BTreeSet<String>,
-    /// The addresses of those of this file.
+    /// The addresses of the functions of this file that it calls, or whose addresses it takes.
     pub(crate) calls: BTreeSet<u64>,
     /// Whether it computes with floating-point numbers.
     pub(crate) computes: bool,
-    /// Whether an instruction multiplies and adds at once.
+    /// Whether it has an instruction that multiplies and adds at once.
     pub(crate) is_fused: bool,
 }
 
-/// What an address stands for.
+/// The meaning of an address.
 enum Target {
     Foreign(String),
     Function(u64),
@@ -53,7 +53,7 @@ impl Program {
             let symbol = file.dynamic_symbol_table()?.symbol_by_index(index).ok()?;
             Some((symbol.name().ok()?.to_owned(), symbol.address()))
         };
-        // Where addresses are that the loader fills in.
+        // The locations of addresses that the loader fills in.
         let slots = file.dynamic_relocations().into_iter().flatten().filter_map(|(slot, relocation)| {
             let target = match relocation.target() {
                 RelocationTarget::Symbol(index) => match foreign(index)? {
@@ -87,7 +87,7 @@ impl Program {
                 for mut address in
                     addresses(&instruction).into_iter().filter(|address| !own.contains(address))
                 {
-                    // A stub that jumps on to where the loader says.
+                    // This is a stub that jumps to an address that the loader fills in.
                     if !named.contains_key(&address)
                         && let Some(stub) = code(address, 16)
                         && let Some(slot) = decode(address, stub).take(2).flat_map(|i| addresses(&i)).next()
@@ -108,7 +108,7 @@ impl Program {
         Program(functions.collect())
     }
 
-    /// All functions, by their address.
+    /// All functions by address.
     pub(crate) fn functions(&self) -> &BTreeMap<u64, Function> {
         &self.0
     }
@@ -118,14 +118,14 @@ fn decode(start: u64, code: &[u8]) -> impl Iterator<Item = Instruction> {
     Decoder::with_ip(64, code, start, DecoderOptions::NONE).into_iter()
 }
 
-/// Where an instruction goes, or what it reads beside the code.
+/// The targets of an instruction, and the addresses that it reads.
 fn addresses(instruction: &Instruction) -> Vec<u64> {
     let target = Some(instruction.near_branch_target()).filter(|&target| target != 0);
     let read = instruction.is_ip_rel_memory_operand().then(|| instruction.ip_rel_memory_address());
     target.into_iter().chain(read).collect()
 }
 
-/// Whether an instruction is one of floating-point arithmetic, of one number or of many.
+/// Whether an instruction computes with floating-point numbers, one or many at a time.
 fn is_arithmetic(mnemonic: &str) -> bool {
     const KINDS: [&str; 11] = ["add", "sub", "mul", "div", "sqrt", "max", "min", "fm", "fnm", "ucomi", "cmp"];
     let name = mnemonic.to_ascii_lowercase();

@@ -5,7 +5,7 @@ use paddle_core::plan::{Buffers, Executor, Feed, HostSlice, HostSliceMut, Part, 
 use paddle_core::program::{DType, Site, Type};
 use paddle_kernels::Cpu;
 
-/// A thousand operators, each with constants of its own: more than one group can hold at a time.
+/// A thousand operators, each with constants of its own, which is more than one group can hold.
 #[test]
 fn a_chain_of_many_constants() {
     let mut program = Program::new();

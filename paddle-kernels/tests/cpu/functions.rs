@@ -9,7 +9,7 @@ use paddle_kernels::cpu::isa::Isa;
 
 use crate::launch::{Case, Values, layout};
 
-/// A part of all numbers, with zeros, infinities and the one that is not a number.
+/// A part of all numbers, with zeros, infinities and NaN.
 fn numbers() -> Vec<f32> {
     const STEP: usize = 39_979;
     let special = [0.0, 1.0, f32::INFINITY, f32::NAN, f32::MIN_POSITIVE, f32::MAX];
@@ -25,7 +25,7 @@ fn is_allowed(class: AccuracyClass, found: f32, exact: f64) -> bool {
         || (f64::from(found) - exact).abs() <= class.allows(DType::F32, exact, Terms::default())
 }
 
-/// Runs an operator on each instruction set, and checks what it promises.
+/// Runs an operator on each instruction set, and checks its accuracy.
 fn check(
     op: impl Into<Op> + Clone + Debug,
     class: AccuracyClass,

@@ -1,4 +1,4 @@
-//! One launch on memory that held something else before.
+//! Launches on memory that holds other data before.
 
 use paddle_core::ops::{Op, Program, Sample};
 use paddle_core::plan::{
@@ -15,7 +15,7 @@ pub(crate) struct Case {
     pub(crate) group: Group,
     pub(crate) sizes: Vec<usize>,
     pub(crate) inputs: Vec<Values>,
-    /// Outputs that are at the place of an input.
+    /// Outputs that replace an input.
     pub(crate) in_place: Vec<(usize, usize)>,
 }
 
@@ -39,7 +39,7 @@ impl Values {
         }
     }
 
-    /// Arbitrary ones, small and of both signs; class ids from 0 to 3.
+    /// Arbitrary numbers, small and of both signs; class ids are from 0 to 3.
     pub(crate) fn arbitrary(dtype: DType, count: usize, seed: usize) -> Values {
         let number = |i: usize| (i * 7919 + seed * 104_729 + i * i * 13) % 4001;
         let float = |i| number(i) as f64 / 1000.0 - 2.0;
@@ -53,7 +53,7 @@ impl Values {
     }
 }
 
-/// A size that is known, or, for `rows`, the first of the launch.
+/// A layout of known sizes. With `rows`, the first size is that of the launch.
 pub(crate) fn layout(dtype: DType, shape: &[usize], rows: bool) -> OperandType {
     let extent =
         |(i, size): (usize, &usize)| if rows && i == 0 { Extent::Bound(0) } else { Extent::Fixed(*size) };
@@ -72,7 +72,7 @@ impl Case {
         Case::chain(vec![apply(op, &from, &to)], inputs, outputs, &[])
     }
 
-    /// Operators on arbitrary values.
+    /// A case of operators on arbitrary values.
     pub(crate) fn chain(
         mut ops: Vec<GroupOp>,
         inputs: &[OperandType],
@@ -83,7 +83,7 @@ impl Case {
             let count = layout.shape.iter().map(|extent| extent.get(&[])).product();
             Values::arbitrary(layout.dtype, count, i)
         });
-        // A single operator may be any.
+        // A single operator may be of any kind.
         let is_chain = ops.iter().all(|op| op.op.effects().element_wise);
         let (body, epilogue) = match (is_chain, ops.pop()) {
             (false, Some(op)) => (Some(Body::Operator(op)), ops),
@@ -105,7 +105,7 @@ impl Case {
         }
     }
 
-    /// A sample of an operator.
+    /// A case of a sample.
     pub(crate) fn sample(sample: &Sample) -> Case {
         let program = sample.program().expect("a sample fits its operator");
         let operator = &program.block(Program::GLOBAL).ops[0];
@@ -134,7 +134,7 @@ impl Case {
             Some(Body::Operator(op)) => op.inputs = slots,
             _ => case.group.epilogue[0].inputs = slots,
         }
-        // Ids have to be those of some element.
+        // Ids have to be in range.
         let values = sample.inputs.iter().zip(&inputs).enumerate().map(|(i, (input, layout))| {
             let values = Values::arbitrary(layout.dtype, layout.elements(&sizes), i);
             // Arbitrary floating-point numbers are from -2 to 2.
@@ -149,7 +149,7 @@ impl Case {
                     Values::F32(values.into_iter().map(|value| within(value.into()) as f32).collect())
                 }
                 Values::F64(values) => Values::F64(values.into_iter().map(within).collect()),
-                // They say whether a number is above 0; of such a range all are one.
+                // Truth values say whether a number is above 0. If the range lies on one side of 0, all are equal.
                 Values::Bool(values) if low > 0.0 || high <= 0.0 => {
                     Values::Bool(vec![low > 0.0; values.len()])
                 }
@@ -162,7 +162,7 @@ impl Case {
         case
     }
 
-    /// The bytes of every result: the outputs, or the state that was changed. `before` is what memory is full of.
+    /// The bytes of every result: the outputs, or the changed states. `before` fills the memory before the launch.
     pub(crate) fn run(&self, cpu: &Cpu, before: u8) -> Result<Vec<Vec<u8>>, KernelError> {
         let Group { inputs, outputs, .. } = &self.group;
         let kernel = cpu.compile(&self.group).unwrap_or_else(|error| panic!("{}", error.message));
@@ -175,7 +175,7 @@ impl Case {
                 continue;
             }
             locations.push(Location { memory: Memory::Arena, offset: end });
-            // A gap, where nothing may be written.
+            // A gap in which nothing may be written.
             let bytes = layout.elements(&self.sizes) * layout.dtype.bytes();
             end = (end + bytes + 1).next_multiple_of(ALIGNMENT);
         }

@@ -18,7 +18,7 @@ use crate::launch::{Case, apply, layout};
 
 const F32: DType = DType::F32;
 
-/// Larger than tiles, chunks and pieces.
+/// Cases that are larger than tiles, chunks and pieces.
 fn large() -> Vec<Case> {
     let dense = |shape: &[usize]| layout(F32, shape, false);
     let mut cases = Vec::new();
@@ -93,7 +93,7 @@ fn large() -> Vec<Case> {
     cases
 }
 
-/// Operators that find elements, and put them.
+/// Operators that find elements by index, and that write them by index.
 fn places() -> Vec<Sample> {
     let top = |k, axis| Sample::of(TopK { k, axis, largest: true });
     let ids = |sample: Sample, below: f64| sample.dtype(DType::I64).within(0.0, below);
@@ -177,7 +177,7 @@ fn groups_without_a_kernel_say_why() {
     assert!(message(&Case::of(add, &[dense(F32, &[3]), dense(F32, &[2])], &rows)).contains("shape"));
 }
 
-/// Launches `square` of `count` elements from one place to another, in 1024 bytes.
+/// Launches `square` of `count` elements from one location to another, in 1024 bytes.
 fn square(count: usize, from: usize, to: usize) {
     let cpu = Cpu::with_threads(1).unwrap();
     let op = apply(Unary::of(UnaryKind::Square), &[Operand::Input(0)], &[Operand::Output(0)]);

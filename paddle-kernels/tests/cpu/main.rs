@@ -1,4 +1,4 @@
-//! The CPU backend: the same bits on any number of threads, tiles of every kind, and what it refuses.
+//! The CPU backend: the same bits on any number of threads, tiles of every kind, and refused launches.
 
 mod chains;
 #[expect(dead_code, reason = "other tests use the rest")]

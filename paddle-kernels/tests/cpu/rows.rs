@@ -1,4 +1,4 @@
-//! Many rows at a time, in memories larger than what one thread moves.
+//! Many rows at a time, in memories that are larger than the piece of one thread.
 
 use paddle_core::plan::{HostSlice, HostSliceMut, Location, Memory, Move};
 use paddle_core::program::DType;
@@ -7,14 +7,14 @@ use paddle_kernels::Cpu;
 use crate::device::{Device, placed};
 
 const COUNT: usize = 50_000;
-/// Where counts of chosen rows go.
+/// The location of counts of chosen rows.
 const CHOSEN: Location = Location { memory: Memory::State(0), offset: 0 };
 
 fn at(memory: Memory) -> Location {
     Location { memory, offset: 64 }
 }
 
-/// The number of a row, in each of its bytes.
+/// A row whose bytes are its number.
 fn row(number: usize, bytes: usize) -> Vec<u8> {
     (0..bytes).map(|i| (number.wrapping_mul(31) >> (i % 3 * 5)) as u8 ^ i as u8).collect()
 }
@@ -34,7 +34,7 @@ fn put_rows(device: &mut Device<'_, Cpu>, bytes: usize) {
     }
 }
 
-/// The type of elements that rows of so many bytes are made of.
+/// An element type for rows of `bytes` bytes, and the number of elements.
 fn element(bytes: usize) -> (DType, usize) {
     match bytes % 4 {
         0 => (DType::F32, bytes / 4),

@@ -1,4 +1,4 @@
-//! Sums and what is made of them, against plain loops in f64.
+//! Compares sums, and functions that consist of them, with plain loops in f64.
 
 use paddle_core::ops::{Reduce, ReduceKind, Softmax, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad};
 use paddle_core::program::DType;
@@ -13,7 +13,8 @@ fn machines() -> Vec<Cpu> {
     Isa::available().map(|isa| Cpu::with_isa(2, isa).unwrap()).collect()
 }
 
-/// Every element of a reduction is within (8 + √n) · u · Σ|x| of the exact sum; the largest and smallest are found.
+/// Checks that every element of a reduction is within (8 + √n) · u · Σ|x| of the exact sum, and that maxima and minima
+/// are exact.
 fn check(shape: &[usize], axes: &[i64], values: impl Fn(usize) -> f32) {
     let gone = |axis: usize| axes.is_empty() || axes.contains(&(axis as i64));
     let kept: Vec<usize> =
@@ -66,7 +67,7 @@ fn check(shape: &[usize], axes: &[i64], values: impl Fn(usize) -> f32) {
 #[test]
 fn sums_are_accurate() {
     let mixed = |i: usize| ((i * 7919) % 4001) as f32 / 1000.0 - 2.0;
-    // Adding one after the other would lose the sum of these.
+    // One sum after the other would lose the digits of these numbers.
     let alike = |i: usize| 0.1 + (i % 3) as f32 * 1e-4;
     for n in [0, 1, 2, 7, 8, 9, 63, 64, 65, 100, 511, 512, 513, 4096, 5000, 70_000, 300_000] {
         check(&[n], &[], mixed);
@@ -82,7 +83,7 @@ fn sums_are_accurate() {
         check(&[4, columns, 5, 70], &[1, 3], alike);
         check(&[4, columns, 5, 70], &[0, 2], mixed);
     }
-    // Columns that are read side by side, some rows of each in turn.
+    // Columns are read side by side, some rows of each block in turn.
     for columns in [255, 256, 300, 1100] {
         check(&[70, columns], &[0], mixed);
         check(&[3, 2, 75, columns], &[0, 2], alike);

@@ -1,4 +1,4 @@
-//! Fused chains over tiles, against plain loops.
+//! Compares fused chains over tiles with plain loops.
 
 use paddle_core::ops::{
     Binary, BinaryKind, Compare, CompareKind, Fill, Logical, LogicalKind, Not, Number, Scale, Sgd, Unary,
@@ -27,7 +27,7 @@ fn f32s(values: &Values) -> &[f32] {
 #[test]
 fn operands_of_every_shape_are_spread_over_tiles() {
     let cpu = Cpu::with_threads(2).unwrap();
-    // Periods that are and are not part of a tile, and longer than one.
+    // Periods that fit into a tile or not, and periods that are longer than a tile.
     for (a, b, c) in [(3, 5, 7), (1, 1, 5000), (70, 1, 33), (2, 3000, 3), (40, 64, 16), (1, 1, 1), (7, 0, 3)]
     {
         let whole = dense(&[a, b, c]);
@@ -50,8 +50,8 @@ fn operands_of_every_shape_are_spread_over_tiles() {
     }
 }
 
-/// `t = relu(x · 3 + b)`, `o0 = t - x`, `o1 = (t > x) as mask`, `o2 = o0 · x`: outputs are written before x is read
-/// for the last time.
+/// `t = relu(x · 3 + b)`, `o0 = t - x`, `o1 = (t > x) as mask`, `o2 = o0 · x`. Outputs are written before x is read for
+/// the last time.
 fn chain(count: usize, columns: usize) -> Case {
     let (whole, bias) = (dense(&[count, columns]), dense(&[columns]));
     let mask = OperandType { dtype: DType::Bool, ..whole.clone() };
@@ -93,7 +93,7 @@ fn outputs_may_replace_inputs_that_are_still_read() {
 
 #[test]
 fn long_chains_share_scratch() {
-    // x + 1 + 1 + …, and the sum of all that.
+    // x + 1 + 1 + …, and the sum of these values.
     let whole = dense(&[5000]);
     let steps = 200;
     let add = Binary { kind: BinaryKind::Add };

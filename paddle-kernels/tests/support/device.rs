@@ -1,4 +1,4 @@
-//! A backend with memories to launch groups on.
+//! A backend with memories, to launch groups on.
 
 use paddle_core::plan::{
     Backend, Extent, Fault, Group, HostSlice, HostSliceMut, KernelError, Launch, Location, Memories, Memory,
@@ -6,14 +6,14 @@ use paddle_core::plan::{
 };
 use paddle_core::program::DType;
 
-/// One of each kind.
+/// A memory of each kind.
 pub(crate) const MEMORIES: [Memory; 5] =
     [Memory::Arena, Memory::Tape, Memory::Pool, Memory::Parameter(0), Memory::State(0)];
 
-/// An operand: where it is, and of which type.
+/// An operand: its location and its type.
 pub(crate) type Placed = (Location, OperandType);
 
-/// An operand of this type and of a known shape.
+/// An operand of this type and shape.
 pub(crate) fn placed(at: Location, dtype: DType, shape: &[usize]) -> Placed {
     (at, OperandType::new(dtype, shape.iter().map(|&size| Extent::Fixed(size)).collect()))
 }
@@ -28,7 +28,7 @@ pub(crate) struct Device<'a, B: Backend> {
 }
 
 impl<'a, B: Backend> Device<'a, B> {
-    /// With so many bytes in each of [`MEMORIES`].
+    /// Makes a device with these numbers of bytes in each of [`MEMORIES`].
     pub(crate) fn new(backend: &'a B, [arena, tape, pool, parameter, state]: [usize; 5]) -> Self {
         let allocate = |bytes| backend.allocate(bytes).unwrap();
         Device {
@@ -92,7 +92,7 @@ impl<'a, B: Backend> Device<'a, B> {
         })
     }
 
-    /// Moves something, and waits for it.
+    /// Runs a move, and waits for it.
     pub(crate) fn run(
         &mut self,
         kind: Move,
@@ -106,7 +106,7 @@ impl<'a, B: Backend> Device<'a, B> {
         self.launch(&kernel, &[], &locations, 0)
     }
 
-    /// Has a value read as a run does, and waits for it.
+    /// Reads a value as a run does, and waits for it.
     pub(crate) fn read(&mut self, from: Location, dtype: DType, to: HostSliceMut<'_>) {
         let (backend, count) = (self.backend, to.len());
         let (queue, mut memories) = self.parts();
@@ -114,7 +114,8 @@ impl<'a, B: Backend> Device<'a, B> {
         backend.wait(queue, token, to).unwrap();
     }
 
-    /// Splits rows by a mask. Returns how many are true. The count is written behind everything in the last memory.
+    /// Splits rows by a mask, and returns the number of true ones. The count is written behind everything in the last
+    /// memory.
     pub(crate) fn select(
         &mut self,
         mask: Location,

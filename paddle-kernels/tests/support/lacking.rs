@@ -1,4 +1,4 @@
-//! A device for tests that lacks operators: the CPU runs them, and what it needs for them is copied back and forth.
+//! A device for tests that lacks operators. The CPU runs these, and their values are copied back and forth.
 
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::Op;
@@ -8,7 +8,7 @@ use paddle_core::plan::{
 use paddle_core::program::DType;
 use paddle_kernels::Cpu;
 
-/// A device without every other operator, by their names.
+/// A device without every other operator, in the order of their names.
 #[derive(Clone, Debug)]
 pub(crate) struct Lacking<B> {
     pub(crate) device: B,

@@ -1,7 +1,7 @@
-//! A device for tests: the CPU behind a queue that another thread works off, at times that nobody can rely on.
+//! A device for tests: the CPU behind a queue. Another thread does the queued work, at unpredictable times.
 //!
-//! It does what a backend may do and the CPU does not: nothing is done when a launch returns, and what is read arrives later. Where the
-//! runtime touches memory that has work in the queue, it panics.
+//! It behaves in ways that a backend may and the CPU does not: nothing has been done when a launch returns, and
+//! elements that are read arrive later. If the runtime touches memory on which work is queued, it panics.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -59,7 +59,7 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// The memory, which no queue touches now.
+    /// The memory. Panics if queued work touches it.
     fn idle(&self) -> MutexGuard<'_, memory::Buffer> {
         let pending = self.pending.load(Ordering::Acquire);
         assert_eq!(pending, 0, "the host touches memory that the device works on");
@@ -67,18 +67,18 @@ impl Buffer {
     }
 }
 
-/// Some work.
+/// A job of a queue.
 type Job = Box<dyn FnOnce(&Cpu, &mut <Cpu as Backend>::Queue) + Send>;
 
 /// The end of a queue where work is put.
 pub(crate) struct Queue {
     jobs: Sender<Job>,
-    /// Where the elements of each token arrive.
+    /// The receivers of the elements of each token.
     reads: BTreeMap<usize, Receiver<Result<Elements, Fault>>>,
     next: usize,
 }
 
-/// Elements that are between the host and the device.
+/// Elements on their way between the host and the device.
 #[derive(Debug)]
 enum Elements {
     Bool(Vec<bool>),
@@ -147,7 +147,7 @@ impl Queue {
         thread::spawn(move || {
             let mut queue = cpu.queue().unwrap();
             for (number, job) in work.into_iter().enumerate() {
-                // Some work is late, some very late.
+                // Some jobs are late, some very late.
                 match number.wrapping_mul(2_654_435_761) >> 7 & 63 {
                     0 => thread::sleep(Duration::from_micros(100)),
                     1..16 => thread::yield_now(),
@@ -164,7 +164,7 @@ impl Queue {
     }
 }
 
-/// The memories that some work needs, by themselves: the thread borrows them when it comes to it.
+/// The memories that a job needs, one by one. The thread borrows them when it starts the job.
 struct Lent(Vec<(Memory, Buffer)>);
 
 impl Lent {
@@ -272,7 +272,7 @@ impl Backend for Queued {
         bytes: usize,
         pieces: &[Piece],
     ) -> Result<(), OutOfMemory> {
-        // What there is no memory for now is an error now.
+        // An allocation without memory for it fails now.
         drop(self.0.allocate(bytes)?);
         let (buffer, pieces) = (buffer.clone(), pieces.to_vec());
         buffer.pending.fetch_add(1, Ordering::AcqRel);
@@ -319,7 +319,7 @@ impl Backend for Queued {
             let token = lent.with(|memories| cpu.read(queue, at, dtype, count, memories));
             let mut elements = Elements::zeros(dtype, count);
             let waited = cpu.wait(queue, token, elements.slice_mut());
-            // Nobody waits for what a run that failed has read.
+            // Nobody waits for the elements of a run that failed.
             let _ = to.send(waited.map(|()| elements));
         });
         queue.reads.insert(queue.next, read);

@@ -1,4 +1,4 @@
-//! Random changes to the text of a program: what stands in it is exchanged with what else stands in it.
+//! Random changes to the text of a program: parts of the text are exchanged with other parts.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use paddle_core::program::VerifyError;
 
 use super::changes::Random;
 
-/// The parts of a line: words, numbers, and what is between them.
+/// The parts of a line: words, numbers, and the characters between them.
 fn parts(line: &str) -> Vec<String> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '@' | '-' | '=');
     let mut parts: Vec<String> = Vec::new();
@@ -25,7 +25,7 @@ fn is_word(part: &str) -> bool {
     part.starts_with(|c: char| c.is_alphanumeric() || c == '_')
 }
 
-/// The type that stands behind each name.
+/// The type behind each name.
 fn types(lines: &[Vec<String>]) -> BTreeMap<String, String> {
     let mut types = BTreeMap::new();
     for line in lines {
@@ -46,7 +46,7 @@ fn types(lines: &[Vec<String>]) -> BTreeMap<String, String> {
     types
 }
 
-/// The lines from an opening brace to its end.
+/// The lines from an opening brace to the closing one.
 fn group(lines: &[Vec<String>], from: usize) -> std::ops::Range<usize> {
     let mut depth = 0;
     for (at, line) in lines.iter().enumerate().skip(from) {
@@ -60,8 +60,8 @@ fn group(lines: &[Vec<String>], from: usize) -> std::ops::Range<usize> {
     from..lines.len()
 }
 
-/// The text with the types that operators give, where others are written behind the names of their results. None if there
-/// are no such, or the same as before.
+/// The text with the types that operators infer, if other types are written behind the names of their results. `None`
+/// if there are no such types, or nothing changes.
 pub(super) fn retype(text: &str, error: &VerifyError) -> Option<String> {
     let mut retyped = text.to_string();
     for violation in &error.violations {
@@ -99,13 +99,13 @@ fn change_line(lines: &mut Vec<Vec<String>>, types: &BTreeMap<String, String>, r
         }
         2 => {
             let moved = lines.remove(at);
-            // Not far: names are written before they are read.
+            // A line moves only a little, as names are written before they are read.
             let to = (at + random.below(7)).saturating_sub(3).min(lines.len());
             lines.insert(to, moved);
         }
         3 => random.shuffle(&mut lines[at]),
         4 => {
-            // A row space for another, on many lines.
+            // Exchanges a row space for another, on many lines.
             let declared = |line: &&Vec<String>| {
                 let mut words = line.iter().filter(|part| is_word(part));
                 words

@@ -1,5 +1,5 @@
-//! Programs and batches that nobody meant: whatever is changed in a program, and whatever is fed to it, ends in values or in a
-//! typed error. Nothing panics, hangs, or takes memory that there is not.
+//! Programs and batches with random changes. Whatever is changed in a program, and whatever is fed to it, it gives
+//! values or a typed error. Nothing panics, hangs, or takes more memory than there is.
 
 #[path = "../../../../paddle-core/tests/convert/changes.rs"]
 mod changes;
@@ -26,20 +26,20 @@ use crate::gradients::differentiate;
 use crate::loops;
 use crate::nested;
 
-/// How many programs are changed, unless `PADDLE_FUZZ_SECONDS` says for how long.
+/// The number of changed programs, unless `PADDLE_FUZZ_SECONDS` sets a duration.
 const MUTANTS: u64 = 600;
 
-/// Numbers that stand for sizes which no memory has room for.
+/// Numbers for sizes that are larger than any memory.
 const LARGE: &[i64] = &[i64::MAX, i64::MIN, 1 << 40, 1 << 62];
 
-/// So often types may follow from a change.
+/// The most times that types are inferred again after a change.
 const ROUNDS: usize = 32;
 
-/// A single one that takes longer hangs.
+/// The time after which a single program counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Programs to begin with: written ones with loops and branches, and generated ones; as they are, with gradients, and after
-/// passes.
+/// The programs that are changed: written ones with loops and branches, and generated ones; each as it is, with
+/// gradients, and after passes.
 fn programs() -> Vec<Program> {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../paddle-core/tests/golden");
     let files = std::fs::read_dir(golden).expect("the golden files are in the repository");
@@ -61,7 +61,7 @@ fn programs() -> Vec<Program> {
     programs
 }
 
-/// Text and wire hold the same of a program.
+/// Checks that text and wire keep a program.
 fn is_kept(program: &Program) {
     let shown = program.to_string();
     let read = text::parse(&shown).unwrap_or_else(|error| panic!("the text is refused: {error}\n{shown}"));
@@ -72,14 +72,14 @@ fn is_kept(program: &Program) {
     assert_eq!(read.to_string(), shown);
 }
 
-/// A changed program, or why there is none.
+/// A changed program, or the reason why there is none.
 fn changed(program: &Program, random: &mut Random) -> Result<Program, End> {
     if random.below(2) == 0 {
         let mut text = lines::change(&program.to_string(), random);
         for _ in 0..ROUNDS {
             let program = text::read(&text).map_err(|_| End::Unread)?;
             let Err(error) = program.verify() else { return Ok(program) };
-            // Types follow from what was changed, as far as that goes.
+            // Infers types again after the change, as far as possible.
             text = lines::retype(&text, &error).ok_or(End::Unverified)?;
         }
         return Err(End::Unverified);
@@ -104,7 +104,7 @@ fn changed(program: &Program, random: &mut Random) -> Result<Program, End> {
     from_wire(&wire.main, Some(&wire.startup)).map_err(|_| End::Unread)
 }
 
-/// Aborts with the seed if one mutant takes too long.
+/// Aborts with the seed if one changed program takes too long.
 struct Watch(Mutex<Option<(u64, Instant)>>);
 
 impl Watch {
@@ -170,12 +170,12 @@ fn changed_programs_run_or_end_in_typed_errors() {
     WATCH.set(None);
     println!("{ends:?} in {:?}", start.elapsed());
     assert!(failed.is_empty(), "mutants {failed:?} panic");
-    // What cannot be planned is rare: hardly anything well-formed is.
+    // Programs that cannot be planned are rare, so they are not counted: hardly any is well-formed.
     let ways = [End::Unread, End::Unverified, End::Failed, End::Ran];
     assert!(ways.iter().all(|end| ends.contains_key(end)), "the changes have become one-sided: {ends:?}");
 }
 
-/// Numbers that follow each other, far from each other and not 0.
+/// The numbers of consecutive seeds are far apart and not 0.
 fn splitmix(seed: u64) -> u64 {
     let z = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     ((z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9)).max(1)

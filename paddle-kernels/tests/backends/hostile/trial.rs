@@ -1,4 +1,4 @@
-//! What becomes of a program: it is refused, or it fails, or it runs.
+//! The outcome of a program: it is refused, it fails, or it runs.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::fed::Fed;
 use crate::host::Host;
 use crate::run::kept_as;
 
-/// How far a program comes.
+/// How far a program gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum End {
     /// It cannot be read.
@@ -31,10 +31,10 @@ pub(super) enum End {
     Ran,
 }
 
-/// Loops that may run more often are not run.
+/// The most iterations of loops that are run.
 const LIMIT: i64 = 100;
 
-/// More elements are not fed.
+/// The most elements that are fed.
 const MOST: usize = 1 << 16;
 
 /// Plans and runs a program, on one backend or the other.
@@ -137,7 +137,7 @@ fn feeds(program: &Program, rows: usize, draw: &mut Draw) -> Vec<Fed> {
         });
         let shape: Vec<usize> = leading.into_iter().chain(dims).collect();
         let count = shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size));
-        // What is too large is fed without its elements.
+        // A value that is too large is fed without its elements.
         let count = count.filter(|&count| count <= MOST).unwrap_or(0);
         let range = if name.starts_with('c') { (-1.0, 3.0) } else { (-1.5, 2.5) };
         Fed { values: draw.elements(ty.dtype, count, range), shape, offsets: levels }
@@ -145,7 +145,7 @@ fn feeds(program: &Program, rows: usize, draw: &mut Draw) -> Vec<Fed> {
     program.inputs().iter().map(|&input| feed(program.ty(input), &program.var(input).name)).collect()
 }
 
-/// Changes one thing of a batch.
+/// Changes one thing in a batch.
 fn spoil(feeds: &mut [Fed], random: &mut Random) {
     let number = random.number();
     let Some(fed) = random.pick(feeds) else { return };

@@ -1,4 +1,4 @@
-//! Batches for programs with sequences, and the rows of a batch one by one.
+//! Batches for programs with sequences, and the single rows of a batch.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,19 +14,19 @@ use crate::host::Host;
 /// How the rows of a batch are spread over the sides of decisions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Spread {
-    /// Both sides of every level are taken by rows of each side of the levels before it.
+    /// Every level splits the rows on each side of the earlier levels.
     Even,
-    /// Each row by itself.
+    /// Each row is on an arbitrary side.
     Arbitrary,
-    /// All rows on one side.
+    /// All rows are on one side.
     OneSided,
-    /// As before, and no sequence has a token.
+    /// All rows are on one side, and no sequence has a token.
     Empty,
-    /// As [`Spread::Even`], and every sequence has a token.
+    /// Like [`Spread::Even`], and every sequence has a token.
     Filled,
 }
 
-/// A batch of so many rows for a program whose first inputs are those of the built one.
+/// A batch of `rows` rows for a program whose first inputs are those of `built`.
 pub(crate) fn draw_batch(
     built: &Built,
     program: &Program,
@@ -101,7 +101,7 @@ pub(crate) fn row(program: &Program, feeds: &[Fed], row: usize) -> Vec<Fed> {
         if program.ty(input).rows.is_none() {
             return Fed { values: fed.values.clone(), shape: fed.shape.clone(), offsets: Vec::new() };
         }
-        // From the row to its tokens, and to theirs.
+        // Goes from the row to its tokens, and to the tokens of these.
         let mut range = row..row + 1;
         let levels = fed.offsets.iter().map(|offsets| {
             let of = &offsets[range.start..=range.end];

@@ -1,4 +1,4 @@
-//! From an outline to a program, by the construction API.
+//! Builds a program from an outline, by the construction API.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,19 @@ use crate::draw::Draw;
 /// The columns of a value.
 pub(super) const WIDTH: i64 = 2;
 
-/// A program, and what is to be known of it to draw batches and to say which rows were where.
+/// A program, and the data with which batches are drawn and the blocks of rows are checked.
 pub(crate) struct Built {
     pub(crate) program: Program,
-    /// The conditions among the inputs, and of which level each is.
+    /// The inputs that are conditions, with their levels.
     pub(crate) conditions: BTreeMap<VarId, usize>,
-    /// The tokens among the inputs, and of which level the lengths of their sequences are.
+    /// The row spaces of inputs that are tokens, with the levels of the lengths of their sequences.
     pub(crate) tokens: BTreeMap<RowsId, usize>,
     pub(crate) weights: Vec<VarId>,
     pub(crate) entries: Vec<Entry>,
 }
 
-/// A branch, or the body of a loop, that stands in another block. The product at its beginning has the number of the block
-/// as the line of its place.
+/// A branch, or the body of a loop, within another block. The product at its beginning has the number of the block as
+/// the line of its place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) block: BlockId,
@@ -39,17 +39,17 @@ pub(crate) fn line(block: BlockId) -> u32 {
     block.0 + 1
 }
 
-/// What operators of a block may read.
+/// The values that operators of a block may read.
 #[derive(Clone)]
 pub(super) struct Scope {
     pub(super) block: BlockId,
-    /// How many forms on rows are around.
+    /// The number of forms on rows around the block.
     pub(super) level: usize,
-    /// The value that the forms of the block change one after the other, so that none is without use.
+    /// The value that the forms of the block change one after the other, so that every form matters.
     pub(super) value: VarId,
-    /// Values of the rows of this block and of those around.
+    /// Values on the rows of this block, and on those of the blocks around.
     pub(super) rows: Vec<VarId>,
-    /// Sequences that belong to these.
+    /// Sequences that belong to these rows.
     pub(super) sequences: Vec<VarId>,
 }
 
@@ -66,12 +66,12 @@ pub(super) struct Builder<'a> {
     pub(super) draw: &'a mut Draw,
     batch: RowsId,
     file: FileId,
-    /// What is fed, by name, from where it is first wanted.
+    /// The inputs by name. They are created when they are first read.
     fed: BTreeMap<String, VarId>,
 }
 
 impl Built {
-    /// A program of this outline.
+    /// Builds a program with this outline.
     pub(crate) fn new(outline: &[Outline], draw: &mut Draw) -> Built {
         let mut program = Program::new();
         let (batch, file) = (program.create_rows("_"), program.create_file("generated"));
@@ -135,7 +135,7 @@ impl Builder<'_> {
         var
     }
 
-    /// Sequences whose lengths are of a level; `name` tells apart those that have tokens of their own.
+    /// Sequences with the lengths of a level. `name` tells apart sequences with tokens of their own.
     pub(super) fn sequences(&mut self, name: &str, level: usize) -> VarId {
         self.input(format!("{name}{level}"), |builder| {
             let tokens = builder.built.program.create_tokens(&format!("{name}{level}"), builder.batch);
@@ -144,7 +144,7 @@ impl Builder<'_> {
         })
     }
 
-    /// A matrix: one of those that there are, or a new one.
+    /// A matrix: one of those that exist, or a new one.
     pub(super) fn weight(&mut self, rows: i64) -> VarId {
         let fits = |&&weight: &&VarId| self.built.program.ty(weight).dims[0].constant() == Some(rows);
         let known: Vec<VarId> = self.built.weights.iter().filter(fits).copied().collect();
@@ -157,7 +157,7 @@ impl Builder<'_> {
         weight
     }
 
-    /// The product that counts the rows of a block.
+    /// Appends the product that counts the rows of a block.
     fn enter(&mut self, scope: &mut Scope) {
         let weight = self.weight(WIDTH);
         let value = self.local(scope.block, scope.value);
@@ -198,7 +198,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Arithmetic of rows and of sequences, or none.
+    /// Appends arithmetic on rows and on sequences, or none.
     fn between(&mut self, scope: &mut Scope) {
         let block = scope.block;
         let other = *self.draw.choose(&scope.rows);
@@ -206,7 +206,7 @@ impl Builder<'_> {
             0 => {
                 let kind = *self.draw.choose(&[BinaryKind::Add, BinaryKind::Sub, BinaryKind::Mul]);
                 let changed = self.binary(block, kind, scope.value, other);
-                // Products with what is small vanish.
+                // Products with small factors vanish, so the old value is added.
                 scope.value = self.binary(block, BinaryKind::Add, changed, scope.value);
             }
             1 => {
@@ -220,7 +220,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What a decision at a level depends on: positive for the rows on one side of the level.
+    /// The value on which a decision at a level depends: positive for the rows on one side of the level.
     fn decision(&mut self, scope: &Scope) -> VarId {
         let level = scope.level;
         let condition =
@@ -229,7 +229,7 @@ impl Builder<'_> {
         self.local(scope.block, condition)
     }
 
-    /// Adds a part that depends on what was computed.
+    /// Adds a term that depends on an earlier result.
     fn perturbed(&mut self, block: BlockId, decision: VarId, value: VarId) -> VarId {
         if self.draw.flip() {
             return decision;
@@ -241,7 +241,7 @@ impl Builder<'_> {
         self.binary(block, BinaryKind::Add, decision, part)
     }
 
-    /// Whether it is positive, or whether it is not.
+    /// Whether the decision is positive, or not positive, depending on `kind`.
     fn test(&mut self, block: BlockId, kind: CompareKind, decision: VarId) -> VarId {
         let zero = self.number(block, Number::Float(0.0));
         self.append(block, Compare { kind }, &[decision, zero])
@@ -275,7 +275,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Each row stays for as long as a number that is counted down is positive.
+    /// Each row stays as long as a number that is counted down is positive.
     fn while_rows(&mut self, scope: &mut Scope, outline: &Outline) {
         let block = scope.block;
         let decision = self.decision(scope);
@@ -309,7 +309,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Parameters of a block of a loop for its state.
+    /// Adds parameters for the state to a block of a loop.
     pub(super) fn states(&mut self, block: BlockId, initial: &[VarId]) -> Vec<VarId> {
         let rows = self.built.program.block(block).rows;
         let types: Vec<Type> = initial.iter().map(|&var| self.built.program.ty(var).clone()).collect();
@@ -330,7 +330,7 @@ impl Builder<'_> {
         let block = scope.block;
         let initial = [self.number(block, Number::Int(0)), self.local(block, scope.value)];
         let [condition, body] = [(); 2].map(|()| self.built.program.create_block(block, None).unwrap());
-        // Its rows are those of the blocks around.
+        // The rows are those of the blocks around.
         let state: Vec<VarId> = self.unchanged(condition, &initial);
         let end = self.number(condition, Number::Int(2));
         let goes_on = self.append(condition, Compare { kind: CompareKind::LessThan }, &[state[0], end]);

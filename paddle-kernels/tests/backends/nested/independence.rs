@@ -1,4 +1,5 @@
-//! A batch is its rows: outputs and gradients of generated programs, of all rows at once and of each alone.
+//! Independence of rows: generated programs give the same outputs and gradients for all rows at once and for each row
+//! alone.
 
 use std::collections::BTreeMap;
 use std::panic::{RefUnwindSafe, catch_unwind};
@@ -22,15 +23,15 @@ use crate::fed::Fed;
 use crate::gradients::{Run, differentiate};
 use crate::programs::assert_close;
 
-/// How many programs are drawn, unless `PADDLE_GENERATED_PROGRAMS` says so: 2,000 take minutes in a debug build.
+/// The number of programs, unless `PADDLE_GENERATED_PROGRAMS` sets it. 2,000 take minutes in a debug build.
 const PROGRAMS: usize = 400;
 
 fn count() -> usize {
     std::env::var("PADDLE_GENERATED_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(PROGRAMS)
 }
 
-/// The program after what is done to every network: products split, what does not depend on loops hoisted, what they give
-/// sunk.
+/// The program after the passes that every network goes through: products are split, values that do not depend on loops
+/// are hoisted, and their results are sunk.
 fn moved(program: &Program) -> Program {
     let mut moved = program.clone();
     for pass in [split, hoist, sink] {
@@ -40,7 +41,7 @@ fn moved(program: &Program) -> Program {
     moved
 }
 
-/// The same program read from its text, and from the wire.
+/// Checks that text and wire keep the program.
 fn check_round_trips(program: &Program) {
     let shown = program.to_string();
     let read = text::parse(&shown).unwrap_or_else(|error| panic!("{error}\n{shown}"));
@@ -57,7 +58,7 @@ fn alone(program: &Program, feeds: &[Fed], rows: usize) -> Vec<Vec<Fed>> {
     (0..rows).map(|at| row(program, feeds, at)).collect()
 }
 
-/// The outputs of all rows together are those of each, one after the other.
+/// Checks that the outputs of all rows together are those of each row, one after the other.
 fn check_outputs(program: &Program, whole: &[Vec<f64>], parts: &[Vec<Vec<f64>>]) {
     for (output, whole) in whole.iter().enumerate() {
         let joined: Vec<f64> = parts.iter().flat_map(|part| part[output].iter().copied()).collect();
@@ -76,7 +77,7 @@ pub(crate) fn draw_program(seed: usize) -> (Draw, Built) {
     (draw, built)
 }
 
-/// Checks programs one by one; what it finds of each. Says which of them fail.
+/// Checks programs one by one, and returns the results. Panics with the numbers of those that fail.
 fn check_programs<T>(check: impl Fn(usize) -> T + RefUnwindSafe) -> Vec<T> {
     let results: Vec<_> = (0..count()).map(|seed| catch_unwind(|| check(seed))).collect();
     let failed: Vec<usize> =
@@ -85,15 +86,15 @@ fn check_programs<T>(check: impl Fn(usize) -> T + RefUnwindSafe) -> Vec<T> {
     results.into_iter().flatten().collect()
 }
 
-/// At least nine of ten have it.
+/// Checks that at least nine of ten programs have a property.
 fn assert_most(programs: &[bool], what: &str) {
     let having = programs.iter().filter(|&&has| has).count();
     println!("{having} of {} programs: {what}", programs.len());
     assert!(having * 10 >= programs.len() * 9, "{having} of {} programs: {what}", programs.len());
 }
 
-/// Whether every branch is entered by some, but not by all of the rows that come to it, and whether rows leave every loop
-/// at different times; by the products that were launched for each row alone.
+/// Whether every branch is entered by some but not all of the rows that reach it, and whether rows leave every loop at
+/// different times. This follows from the products that were launched for each row alone.
 fn is_entered_by_some(built: &Built, rows: &[BTreeMap<u32, u64>]) -> bool {
     let count = |row: &BTreeMap<u32, u64>, block| row.get(&line(block)).copied().unwrap_or(0);
     built.entries.iter().all(|entry| {
@@ -101,7 +102,7 @@ fn is_entered_by_some(built: &Built, rows: &[BTreeMap<u32, u64>]) -> bool {
         let visits: Vec<(u64, u64)> = visits.filter(|&(comes, _)| comes > 0).collect();
         let (comes, enters) = visits.iter().fold((0, 0), |sum, visit| (sum.0 + visit.0, sum.1 + visit.1));
         match entry.is_loop {
-            // Not each time the same number of iterations.
+            // The numbers of iterations differ.
             true => visits.iter().any(|&(row_comes, row_enters)| row_enters * comes != enters * row_comes),
             false => 0 < enters && enters < comes,
         }
@@ -145,8 +146,8 @@ fn rows_of_generated_programs_are_independent() {
     assert_most(&entered, "some, but not all rows enter every branch and every loop");
 }
 
-/// Gradients of the rows of inputs are those of each row alone; those of weights are the sums over the rows. Whether every
-/// weight has one that is not zero.
+/// Checks that the gradients of the rows of inputs are those of each row alone, and those of weights the sums over the
+/// rows. Returns whether every weight has a gradient that is not zero.
 fn check_gradients(
     built: &Built,
     differentiated: &Differentiated,
@@ -204,7 +205,7 @@ fn gradients_behind_passes_are_those_of_their_rows() {
         let (found, _) = check_gradients(&built, &moved, &sunk, &feeds, rows);
         let plain = differentiate(built.program.clone());
         let (expected, _) = check_gradients(&built, &plain, plain.program(), &feeds, rows);
-        // What no path leads to has no gradient in one of them, and zeros in the other.
+        // An input that no path leads to has no gradient in one of them, and zeros in the other.
         for (input, expected) in &expected {
             let zeros = vec![0.0; expected.len()];
             let found = found.get(input).unwrap_or(&zeros);

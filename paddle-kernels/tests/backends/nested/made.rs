@@ -1,4 +1,4 @@
-//! Sequences that are made of others: parts of them, two one behind the other, chosen tokens, from rows of places.
+//! Sequences that are made from others: parts, two sequences joined, chosen tokens, and sequences from rows of places.
 
 use paddle_core::ops::{
     BinaryKind, Compare, CompareKind, Fill, Number, Op, SequenceLength, SequencePad, Slice, made_sequences,
@@ -7,11 +7,11 @@ use paddle_core::program::{BlockId, BuildError, DType, Dim, RowsId, Site, Type, 
 
 use super::build::{Builder, Scope};
 
-/// How many tokens a part has at most, and how many places a row.
+/// The most tokens of a part, and the number of places of a row.
 const PLACES: i64 = 3;
 
 impl Builder<'_> {
-    /// Sequences of the rows of the block, made of those that there are.
+    /// Sequences of the rows of the block, made from existing ones.
     pub(super) fn made_sequence(&mut self, scope: &Scope) -> VarId {
         let block = scope.block;
         match self.draw.below(4) {
@@ -46,14 +46,14 @@ impl Builder<'_> {
         }
     }
 
-    /// The tokens of which a truth value holds.
+    /// The tokens for which `keep` is true.
     pub(super) fn filtered(&mut self, block: BlockId, sequence: VarId, keep: VarId) -> VarId {
         let rows = self.new_tokens(sequence);
         let emit = |op, inputs: &[VarId]| self.emit(block, op, inputs);
         made_sequences::filter((sequence, rows), keep, emit).unwrap()
     }
 
-    /// Whether the first column is positive. What is fed is never next to 0.
+    /// Whether the first column is positive. Fed values are never next to 0.
     pub(super) fn is_positive(&mut self, block: BlockId, fed: VarId) -> VarId {
         let first = Slice { axes: vec![1], starts: vec![0], ends: vec![1], strides: Vec::new() };
         let first = self.append(block, first, &[fed]);
@@ -62,7 +62,7 @@ impl Builder<'_> {
         self.append(block, Compare { kind: CompareKind::GreaterThan }, &[first, zero])
     }
 
-    /// A few tokens of each sequence, those in front of a position left out where there are as many.
+    /// A few tokens of each sequence. Those before the position `first` are left out if there are as many.
     fn part(&mut self, block: BlockId, sequence: VarId, first: i64) -> VarId {
         let [first, most] = [first, PLACES].map(|number| {
             let fill = Fill { value: Number::Int(number), ty: Type::scalar(DType::I64) };
@@ -77,7 +77,7 @@ impl Builder<'_> {
         made_sequences::slice((sequence, rows), [offset, length], emit).unwrap()
     }
 
-    /// Tokens of new sequences, of the rows that those of a value belong to.
+    /// New sequences of the rows to which those of a value belong.
     fn new_tokens(&mut self, sequence: VarId) -> RowsId {
         let rows = self.rows_of(sequence);
         let parent = self.built.program.rows_of_whole_sequences(rows).expect("whole sequences");

@@ -1,7 +1,7 @@
-//! Programs of every form of control flow, nested at random: that what a row computes does not depend on those beside it.
+//! Programs of every form of control flow, nested at random. The results of a row must not depend on the other rows.
 //!
-//! An outline says which forms a program has and how they nest; the build makes a program of it, and a batch is drawn so
-//! that every branch and every loop is entered by some of the rows that could.
+//! An outline lists the forms of a program and how they nest. The build makes a program from it. A batch is drawn so
+//! that every branch and every loop is entered by some of the rows that reach it.
 
 mod batch;
 mod build;

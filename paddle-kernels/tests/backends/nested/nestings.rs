@@ -1,4 +1,4 @@
-//! Every form, and every form in every other: gradients against differences.
+//! Every form, and every form in every other one: gradients are compared with differences.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::outline::{Form, Outline};
 use crate::draw::Draw;
 use crate::gradients::{check, differentiate};
 
-/// Programs for each nesting; they differ in what is around and between the forms.
+/// The number of programs for each nesting. They differ in the operators around and between the forms.
 const PROGRAMS: usize = 3;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Which forms a program has, and how they nest.
+//! The forms of a program, and how they nest.
 
 use crate::draw::Draw;
 
@@ -9,23 +9,23 @@ pub(crate) enum Form {
     Branches,
     /// `if` on each row without `else`: the other rows keep their value.
     Branch,
-    /// `if` on each row whose result is, beside a value, a whole sequence for each row.
+    /// `if` on each row whose results are a value and a whole sequence for each row.
     SequenceBranches,
     /// `while` that rows leave one by one.
     While,
-    /// The same, with a value of each iteration collected.
+    /// `while` that rows leave one by one, with a collected value.
     Collecting,
     /// `for` along a sequence, with a state and a collected value.
     For,
-    /// `for` along two sequences of tokens of their own, in step.
+    /// `for` along two sequences in step, each with tokens of its own.
     InStep,
     /// `for` along a sequence from its end, with nothing collected.
     Backwards,
     /// `for` along a sequence without a state.
     Stateless,
-    /// `for` along a sequence, of which a value of some tokens is collected.
+    /// `for` along a sequence that collects a value of some tokens.
     Filtered,
-    /// `for` along a sequence of sequences, of which the changed ones are collected.
+    /// `for` along a sequence of sequences that collects changed sequences.
     Sequences,
     /// `while` on all rows for a number of iterations.
     Counted,
@@ -47,27 +47,27 @@ impl Form {
         Form::Counted,
     ];
 
-    /// Whether it has two blocks that others can stand in.
+    /// Whether the form has two blocks in which others can stand.
     fn has_two_blocks(self) -> bool {
         matches!(self, Form::Branches | Form::SequenceBranches)
     }
 }
 
-/// One form, and what stands in its blocks.
+/// A form, and the forms in its blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Outline {
     pub(crate) form: Form,
-    /// What stands in its blocks, in the second where it has two.
+    /// The forms in each block. Forms with one block have them in the first.
     pub(crate) inner: [Vec<Outline>; 2],
 }
 
 impl Outline {
-    /// A form with this in its first block.
+    /// A form with others in its first block.
     pub(crate) fn around(form: Form, inner: Vec<Outline>) -> Outline {
         Outline { form, inner: [inner, Vec::new()] }
     }
 
-    /// What stands in a block at a depth: one form or two outside, fewer inside.
+    /// The forms of a block at a depth: one or two outside, fewer inside.
     pub(crate) fn block(draw: &mut Draw, depth: usize) -> Vec<Outline> {
         let count = match depth {
             0 => 1 + draw.below(2),

@@ -1,4 +1,4 @@
-//! Sequences in generated programs: loops along them, and what operators make of them between the forms.
+//! Sequences in generated programs: loops along them, and operators on them between the forms.
 
 use paddle_core::ops::{
     BinaryKind, For, GatherRows, Matmul, PoolType, ScatterRows, SequenceAlign, SequenceExpandAs,
@@ -10,7 +10,7 @@ use super::build::{Builder, Entry, Scope, WIDTH};
 use super::outline::{Form, Outline};
 
 impl Builder<'_> {
-    /// A sequence for each row of the block: mostly that whose lengths are of the level, or else one that is there.
+    /// A sequence for each row of the block: mostly one with the lengths of the level, otherwise any existing one.
     pub(super) fn pick_sequence(&mut self, scope: &Scope) -> VarId {
         if scope.sequences.is_empty() || self.draw.below(3) != 0 {
             let own = self.sequences("s", scope.level);
@@ -25,26 +25,26 @@ impl Builder<'_> {
         self.append(scope.block, SequencePool { pooltype, pad_value: 0.0 }, &[sequence])
     }
 
-    /// Adds what a sequence comes to, to the value of the block.
+    /// Pools a sequence, and adds the result to the value of the block.
     fn pool_in(&mut self, scope: &mut Scope, sequence: VarId) {
         let pooled = self.pool(scope, sequence);
         let sum = self.binary(scope.block, BinaryKind::Add, scope.value, pooled);
         scope.value = self.tanh(scope.block, sum);
     }
 
-    /// A sequence that may be read from now on.
+    /// Makes a sequence readable from now on.
     pub(super) fn keep_sequence(&mut self, scope: &mut Scope, sequence: VarId) {
         scope.sequences.push(sequence);
         self.pool_in(scope, sequence);
     }
 
-    /// What a loop collected, in the order of its iterations.
+    /// Keeps a value that a loop collected, in the order of its iterations.
     pub(super) fn keep_given(&mut self, scope: &mut Scope, given: VarId) {
         let sequence = self.append(scope.block, ScatterRows, &[given]);
         self.keep_sequence(scope, sequence);
     }
 
-    /// A sequence with the value of its row in each token.
+    /// A sequence in which the value of the row is added to each token.
     pub(super) fn changed_sequence(&mut self, scope: &Scope, sequence: VarId) -> VarId {
         let sequence = self.local(scope.block, sequence);
         let each = self.append(scope.block, SequenceExpandAs, &[scope.value, sequence]);
@@ -52,7 +52,7 @@ impl Builder<'_> {
         self.tanh(scope.block, sum)
     }
 
-    /// Operators on sequences, those around included.
+    /// Appends operators on sequences, including those of the blocks around.
     pub(super) fn between_tokens(&mut self, scope: &mut Scope) {
         let sequence = self.pick_sequence(scope);
         let block = scope.block;
@@ -83,7 +83,7 @@ impl Builder<'_> {
         })
     }
 
-    /// What a `for` goes along, as it is in its block, and the tokens of the outermost sequences.
+    /// The items of a `for`, as they are in its block, and the tokens of the outermost sequences.
     fn items(&mut self, scope: &Scope, form: Form) -> (Vec<VarId>, RowsId) {
         if form == Form::Sequences {
             let nested = self.sequences_of_sequences(scope.level);
@@ -99,7 +99,7 @@ impl Builder<'_> {
             return (vec![first, second], self.rows_of(first));
         }
         if form == Form::Filtered {
-            // What is fed, so that it says which tokens are chosen.
+            // The items are fed, so that they determine which tokens are chosen.
             let own = self.sequences("s", scope.level);
             let own = self.local(scope.block, own);
             return (vec![own], self.rows_of(own));
@@ -120,7 +120,7 @@ impl Builder<'_> {
         for item in items {
             let of = self.rows_of(item);
             let rows = self.built.program.local_rows(of, steps);
-            // Not by `append`: the rows are not those of the block.
+            // This is not done by `append`, as the rows are not those of the block.
             let site = Site::default();
             inputs.extend(self.built.program.append_op(block, GatherRows { rows }, &[item], site).unwrap());
         }
@@ -140,7 +140,7 @@ impl Builder<'_> {
         let state = self.states(body, &inputs[items..]);
 
         let mut inner = scope.inside(body, scope.level + 1);
-        // The value of the row around, where there is no state.
+        // Without a state, this is the value of the row around.
         inner.value = state.first().copied().unwrap_or(scope.value);
         for &item in &params {
             match form {
@@ -170,7 +170,7 @@ impl Builder<'_> {
             scope.value = end;
         }
         match (form, given) {
-            // Of each token a sequence: pooled, of each row one.
+            // Each token has a sequence. These are pooled to one row each.
             (Form::Sequences, &[given]) => {
                 let nested = self.append(block, ScatterRows, &[given]);
                 let sequence = self.pool(scope, nested);
