@@ -1,37 +1,42 @@
-//! Between programs and the wire.
+//! Conversion of programs to and from the wire.
 //!
-//! [`to_wire`] writes a [`Program`](crate::ops::Program) as a `ProgramDesc`, and [`from_wire`] reads it back; it
-//! reads PaddlePaddle's own programs by the same rules. [`legalise`] writes one that the real PaddlePaddle runs, and
+//! [`to_wire`] writes a [`Program`](crate::ops::Program) as a `ProgramDesc`, and [`from_wire`] reads it back. It reads
+//! PaddlePaddle's own programs by the same rules. [`legalise`] writes a program that the real PaddlePaddle runs, and
 //! [`export`] its two files. Without the feature `convert` there is [`to_wire`] alone.
 //!
 //! # Our dialect
 //!
-//! What [`to_wire`] writes is a `ProgramDesc` like any other, with these conventions:
+//! [`to_wire`] writes a `ProgramDesc` like any other, with these conventions:
 //!
-//! * An operator that PaddlePaddle has stands under its name there, with its slots, its attributes and its meaning.
-//! * An operator that it lacks, or means something else by, says so of itself (`Operation::is_ours`), and has a name that
-//!   starts with `rust.`: `rust.if`, `rust.contract`. PaddlePaddle's `while` overwrites variables of outer blocks; ours does
-//!   not, so it must not be mistaken for it. `gather` has such a name where the numbers are no list.
-//! * Attributes have such names that say exactly what PaddlePaddle's say roughly: `rust.scale` is a `FLOAT64` beside `scale`,
-//!   where that is not a number of single precision; `rust.type` is a type with row space and symbolic sizes.
-//! * Blocks nest by `BLOCK` attributes. What comes into a block is written by its `feed` operators, and what it hands
-//!   out is read by its `fetch` operators, in the order of their columns: network inputs and outputs in block 0, loop
-//!   state and results in the others.
+//! * An operator that PaddlePaddle has is written under its name there, with its slots, its attributes and its meaning.
+//! * An operator that PaddlePaddle lacks, or has with another meaning, says so (`Operation::is_ours`), and has a name
+//! that
+//!   starts with `rust.`: `rust.if`, `rust.contract`. PaddlePaddle's `while` overwrites variables of outer blocks; ours
+//!   does not, so it must not be mistaken for it. `gather` has such a name if its indices are no list.
+//! * Attributes have such names if they are the exact form of one of PaddlePaddle's: `rust.scale` is a `FLOAT64` beside
+//!   `scale`, if the number is not one of single precision; `rust.type` is a type with row space and symbolic sizes.
+//! * Blocks nest by `BLOCK` attributes. The values that come into a block are written by its `feed` operators, and its
+//!   results are read by its `fetch` operators, in the order of their columns. In block 0 these are the network's
+//! inputs
+//!   and outputs, in other blocks loop state and results.
 //! * A variable is written once. Only inputs and parameters declare exact types; the others are inferred.
-//! * The first operator, `rust.program`, has the tables of symbols and row spaces; types refer to them by number. It says
-//!   into how many `shards` batches are cut, and lists `gradients` whose order or values the operators do not say.
-//!   `rust.if` says which numbers the row spaces have that it makes.
-//! * `op_role` is the role, `op_callstack` the source place as `file:line:column`, and the layer that stands there, `op_role_var` pairs of a
-//!   parameter and the gradient that the operator computes, `forward_block_idx` the block that a block differentiates.
-//! * The startup program has one operator per parameter, in the order of creation. `rust.chosen` says that the user
-//!   asked for the initialiser, `rust.untrained` that the parameter has no gradient; `rust.lr`, `rust.decay` and
+//! * The first operator, `rust.program`, has the tables of symbols and row spaces; types refer to them by number. It
+//! has
+//!   the number of `shards` into which batches are cut, and lists `gradients` whose order or values the operators do
+//! not
+//!   tell. `rust.if` has the numbers of the row spaces that it makes.
+//! * `op_role` is the role, and `op_callstack` the source place as `file:line:column`, with the layer there.
+//!   `op_role_var` has pairs of a parameter and the gradient that the operator computes, and `forward_block_idx` the
+//!   block that a block differentiates.
+//! * The startup program has one operator per parameter, in the order of creation. `rust.chosen` means that the user
+//!   chose the initialiser, `rust.untrained` that the parameter has no gradient; `rust.lr`, `rust.decay` and
 //!   `rust.clip` are its options.
 //!
 //! # PaddlePaddle's dialect
 //!
-//! A variable may be written many times: each write is a new version, a value of its own. `while` and `conditional_block` are raised to ours.
-//! A leading dimension of -1 is the batch `_`, any other one a size of its own. What no rule knows stays
-//! [foreign](crate::ops::Foreign).
+//! A variable may be written many times: each write is a new version, a value of its own. `while` and
+//! `conditional_block` are raised to ours. A leading dimension of -1 is the batch `_`, any other one a size of its own.
+//! An operator without a rule stays [foreign](crate::ops::Foreign).
 //!
 //! # The rooms
 //!
@@ -39,16 +44,16 @@
 //! | --- | --- |
 //! | `dialect.rs` | the names that are ours |
 //! | `types/` | types on the wire, both ways |
-//! | `parameter_options.rs` | what is asked of parameters, both ways |
+//! | `parameter_options.rs` | the options of parameters, both ways |
 //! | `derived/` | operators on the wire as they are defined, both ways |
 //! | `to_wire/` | programs → wire |
-//! | `to_wire/operators.rs` | operators that are written otherwise than they are defined; beside it those of a family, file by file |
+//! | `to_wire/operators.rs` | operators that are written otherwise than they are defined; beside it, a file for each family |
 //! | `from_wire/` | wire → programs |
-//! | `from_wire/error.rs` | everything that can be wrong |
-//! | `from_wire/blocks.rs` | what is checked of blocks before they are read |
+//! | `from_wire/error.rs` | all faults |
+//! | `from_wire/blocks.rs` | the checks of blocks before they are read |
 //! | `from_wire/versions.rs` | variables that are written many times |
-//! | `from_wire/operator.rs` | what rules are written with |
-//! | `from_wire/known_values.rs` | numbers and sizes that are known of values while a program is read |
+//! | `from_wire/operator.rs` | the helpers of rules |
+//! | `from_wire/known_values.rs` | numbers and sizes that are known while a program is read |
 //! | `from_wire/rules/` | operators that are read otherwise than they are defined, a file for each family |
 //! | `from_wire/parameter_values.rs` | the values of parameters |
 //! | `export/` | the two files of a model for PaddlePaddle |

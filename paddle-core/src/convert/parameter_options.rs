@@ -5,16 +5,16 @@ use super::from_wire::Fault;
 use crate::program::ParameterOptions;
 use crate::wire::{OpAttr, OpDesc};
 
-/// The initialiser was asked for.
+/// The user chose the initialiser.
 const CHOSEN: &str = "rust.chosen";
 /// The parameter has no gradient.
 const UNTRAINED: &str = "rust.untrained";
-/// The name that it has in files of before.
+/// The name that the parameter has in older files.
 const FORMER: &str = "rust.former";
 /// The numbers, by their names in the language.
 const NUMBERS: [(&str, &str); 3] = [("lr", "rust.lr"), ("decay", "rust.decay"), ("clip", "rust.clip")];
 
-/// Writes what differs from the default.
+/// Writes the options that differ from the defaults.
 pub(super) fn write(options: &ParameterOptions, desc: &mut OpDesc) {
     for (name, set) in [(CHOSEN, options.chosen), (UNTRAINED, !options.trainable)] {
         if set {
@@ -31,7 +31,7 @@ pub(super) fn write(options: &ParameterOptions, desc: &mut OpDesc) {
     }
 }
 
-/// Reads them back.
+/// Reads the options.
 #[cfg(feature = "convert")]
 pub(super) fn read(desc: &OpDesc) -> Result<ParameterOptions, Fault> {
     let flag = |name: &str| Ok::<_, Fault>(desc.attr_bool(name)?.unwrap_or(false));

@@ -11,7 +11,7 @@ use crate::ops::Program;
 use crate::passes::test_mode::test_mode;
 use crate::wire::{TensorRecord, write_params};
 
-/// A model for PaddlePaddle: the bytes of its two files, whose names differ in the ending.
+/// A model for PaddlePaddle: the bytes of its two files, whose names differ in their extension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     /// The program: `.pdmodel`.
@@ -20,12 +20,12 @@ pub struct Export {
     pub params: Vec<u8>,
 }
 
-/// Writes a program and its parameters for the real PaddlePaddle 2.6.
+/// Writes a program and its parameters for the real PaddlePaddle 2.6. Values of `params` that belong to no parameter of
+/// the program are left out.
 ///
-/// Its executor runs all of them. Its predictor runs those with loops or branches on rows with
-/// `config.switch_ir_optim(False)`: some of its passes fail on them, and its oneDNN kernels hand layouts of their own to the
-/// operators that split rows. Sequences of sequences are fed with the offsets of both levels. Values of `params` that are of no parameter of the
-/// program are left out.
+/// PaddlePaddle's executor runs all exported programs. Its predictor runs programs with loops or branches on rows only
+/// with `config.switch_ir_optim(False)`: some of its passes fail on them, and its oneDNN kernels pass layouts of their
+/// own to the operators that split rows. Sequences of sequences are fed with the offsets of both levels.
 pub fn export(program: &Program, params: &BTreeMap<String, TensorRecord>) -> Result<Export, ExportError> {
     let mut inference = program.clone();
     test_mode(&mut inference);

@@ -8,12 +8,12 @@ use super::error::Fault;
 use crate::program::{BlockId, VarId};
 use crate::wire::VarKind;
 
-/// What is known of one block's variables while the program is read.
+/// The variables of one block while the program is read.
 #[derive(Default)]
 struct Scope<'a> {
-    /// The block of the program, once the reading has come to it.
+    /// The block of the program, once the reader has entered it.
     id: Option<BlockId>,
-    /// Variables of outer blocks that are state of the loop whose body this is.
+    /// Variables of outer blocks that are state of a loop, if this block is the loop's body.
     state: BTreeSet<&'a str>,
     /// The latest version of each variable.
     values: BTreeMap<&'a str, VarId>,
@@ -29,12 +29,12 @@ impl<'a> Versions<'a> {
         Versions { scopes: (0..blocks).map(|_| Scope::default()).collect() }
     }
 
-    /// The block that stands for a block of the wire.
+    /// The block of the program for a block of the wire.
     pub(super) fn id(&self, block: usize) -> Option<BlockId> {
         self.scopes[block].id
     }
 
-    /// Starts a block. A block is owned by one operator, so false if it was started before.
+    /// Enters a block. Returns false if it was entered before, as a block is owned by one operator.
     pub(super) fn enter(&mut self, block: usize, id: BlockId, state: BTreeSet<&'a str>) -> bool {
         let scope = &mut self.scopes[block];
         scope.state = state;
@@ -45,8 +45,8 @@ impl<'a> Versions<'a> {
         blocks[block].declared.contains_key(name) || self.scopes[block].state.contains(name)
     }
 
-    /// The value of a variable at this point: that of the nearest block around `block` that has such a variable,
-    /// where a block that differentiates another one sees its variables too.
+    /// The value of a variable at this point: that of the nearest block around `block` that has such a variable. A
+    /// block that differentiates another one sees the variables of that one too.
     pub(super) fn read(&self, blocks: &[WireBlock<'a>], block: usize, name: &str) -> Result<VarId, Fault> {
         let mut at = Some(block);
         while let Some(block) = at {
@@ -96,14 +96,14 @@ pub(super) fn written_outside<'a>(blocks: &[WireBlock<'a>], body: usize) -> BTre
         let outputs =
             blocks[block].desc.ops.iter().flat_map(|op| &op.outputs).flat_map(|slot| &slot.arguments);
         for name in outputs.map(String::as_str) {
-            // From the operator's block outwards to the one that declares the variable.
+            // Goes from the operator's block outwards to the one that declares the variable.
             let (mut at, mut inside) = (Some(block), true);
             while let Some(holder) = at.filter(|&holder| !blocks[holder].declared.contains_key(name)) {
                 inside &= holder != body;
                 at = blocks[holder].parent;
             }
-            // What nobody declares is for the operator that writes it to report. Other variables than tensors hold
-            // what PaddlePaddle keeps for itself.
+            // An undeclared variable is reported by the operator that writes it. Variables that are not tensors hold
+            // PaddlePaddle's own data.
             let is_tensor =
                 |holder: usize| blocks[holder].declared[name].r#type.r#type == i32::from(VarKind::LodTensor);
             if !inside && at.is_some_and(is_tensor) {

@@ -1,4 +1,4 @@
-//! How constants and random numbers are written.
+//! Writes constants and random numbers.
 
 use crate::convert::derived::{push_float, wholes};
 use crate::convert::dialect::{FAN, PATH, TYPE};
@@ -7,7 +7,7 @@ use crate::ops::{AssignValue, Fill, GaussianRandom, Number, Range, TruncatedGaus
 use crate::program::{DType, Dim, Type};
 use crate::wire::OpAttr;
 
-/// Shape and element type, and the exact type beside them if they do not say everything.
+/// Shape and element type. The exact type is added if these do not determine it.
 fn typed(ty: &Type) -> Vec<OpAttr> {
     let dtype = OpAttr::int("dtype", element(ty.dtype).into());
     let mut attrs = vec![OpAttr::longs("shape", wire_dims(ty)), dtype];
@@ -17,11 +17,11 @@ fn typed(ty: &Type) -> Vec<OpAttr> {
     attrs
 }
 
-/// The value of a constant as PaddlePaddle writes it: of single precision, and as exact text.
+/// The value of a constant as PaddlePaddle writes it: in single precision, and as exact text.
 pub(in crate::convert) fn fill_value(value: Number) -> [OpAttr; 2] {
     let text = match value {
         Number::Bool(value) => i32::from(value).to_string(),
-        // Rust says `NaN`, C++ says `nan`.
+        // Rust writes `NaN`, C++ `nan`.
         Number::Int(_) | Number::Float(_) => value.to_string().to_lowercase(),
     };
     [OpAttr::float("value", value.as_f64() as f32), OpAttr::string("str_value", text)]
@@ -34,7 +34,7 @@ pub(super) fn fill(op: &Fill) -> Vec<OpAttr> {
     attrs
 }
 
-/// Its numbers are exact text.
+/// The numbers of a range are exact text.
 pub(super) fn range(op: &Range) -> Vec<OpAttr> {
     let mut attrs = typed(&op.ty);
     let numbers = [("start", op.start), ("step", op.step)];
@@ -42,7 +42,7 @@ pub(super) fn range(op: &Range) -> Vec<OpAttr> {
     attrs
 }
 
-/// The elements are in the attribute of their type.
+/// The elements are in the attribute for their type.
 pub(super) fn assign_value(op: &AssignValue) -> Vec<OpAttr> {
     let numbers = || op.values.iter().filter_map(|value| value.as_i64());
     let real = || op.values.iter().map(|value| value.as_f64());
@@ -88,7 +88,8 @@ pub(super) fn gaussian(op: &GaussianRandom) -> Vec<OpAttr> {
     attrs
 }
 
-/// What random numbers have beside their distribution: the size that they go by, and the path that tells them from others.
+/// The attributes of random numbers besides those of their distribution: the size on which they depend, and the name of
+/// their stream.
 fn drawn(fan: Option<&Dim>, path: &str) -> impl Iterator<Item = OpAttr> {
     let fan = fan.map(|size| OpAttr::string(FAN, dim_text(size)));
     fan.into_iter().chain((!path.is_empty()).then(|| OpAttr::string(PATH, path)))

@@ -1,11 +1,11 @@
-//! How operators that no rule knows are written: as they came.
+//! Writes operators without a rule as they came.
 
 use crate::convert::dialect::{EMPTY, TYPES};
 use crate::convert::types::type_text;
 use crate::ops::Foreign;
 use crate::wire::{OpAttr, OpDesc, OpVar};
 
-/// The description as it came, with the variables that its slots hold now.
+/// The description as it came, with the variables that its slots have now.
 pub(super) fn describe_foreign(foreign: &Foreign, inputs: &[String], outputs: &[String]) -> OpDesc {
     let mut desc = match OpDesc::decode(&foreign.desc) {
         Ok(desc) if count(&desc.inputs) == inputs.len() && count(&desc.outputs) == outputs.len() => desc,

@@ -1,4 +1,4 @@
-//! How convolutions, poolings and the gradient of batch normalisation are written.
+//! Writes convolutions, poolings and the gradient of batch normalisation.
 
 use crate::convert::derived::{self, whole, wholes};
 use crate::ops::{Attributes, BatchNorm, BatchNormGrad, Conv2d, Conv2dTranspose, Padding, Pool2d};
@@ -30,7 +30,8 @@ pub(super) fn pool2d(op: &Pool2d) -> Vec<OpAttr> {
     attrs
 }
 
-/// PaddlePaddle's gradient has all attributes of the operator. Ours has one of them; the defaults stand for the others.
+/// PaddlePaddle's gradient has all attributes of the operator. Ours has one of them; the others are written with their
+/// defaults.
 pub(super) fn batch_norm_grad(op: &BatchNormGrad) -> Vec<OpAttr> {
     let [defaults] = &BatchNorm::prototypes()[..] else { return Vec::new() };
     derived::attributes(&BatchNorm { is_test: op.is_test, ..*defaults }.into())

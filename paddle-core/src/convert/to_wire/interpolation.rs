@@ -1,4 +1,4 @@
-//! How interpolation is written.
+//! Writes interpolation.
 
 use crate::convert::derived::whole;
 use crate::convert::dialect::DIMS;
@@ -7,7 +7,7 @@ use crate::ops::Interpolate;
 use crate::program::Dim;
 use crate::wire::OpAttr;
 
-/// The attributes. Sizes that are no numbers are beside them.
+/// The attributes. Sizes that are no numbers are added as text.
 pub(super) fn interpolate(op: &Interpolate) -> Vec<OpAttr> {
     let known = |dim: &Dim| dim.constant().and_then(|size| i32::try_from(size).ok()).filter(|&size| size > 0);
     let sizes: Vec<Option<i32>> = op.size.iter().map(known).collect();

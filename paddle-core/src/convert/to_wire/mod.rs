@@ -1,5 +1,5 @@
-//! `Program` → wire, in the dialect that the macro embeds and that [`from_wire`](crate::convert::from_wire) reads back. See
-//! the [module documentation](super) for the dialect.
+//! Writes `Program`s to the wire, in the dialect that the macro embeds and that
+//! [`from_wire`](crate::convert::from_wire) reads. The dialect is in the [module documentation](super).
 
 pub(super) mod constants;
 mod foreign;
@@ -19,16 +19,16 @@ use crate::ops::{Block, Op, Operator, Program};
 use crate::program::{BlockId, Check, Definition, Role, RowOrigin, UpdaterState, VarId};
 use crate::wire::{AttrType, BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarDescAttr, VarKind, VarType};
 
-/// A program on the wire: what runs, and what initialises the parameters.
+/// A program on the wire.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct WireProgram {
-    /// The blocks.
+    /// The blocks that run.
     pub main: ProgramDesc,
     /// The startup part: one block with one operator per parameter.
     pub startup: ProgramDesc,
 }
 
-/// Writes a program in our own dialect. Nothing is lost but the numbers of values and blocks.
+/// Writes a program in our own dialect. Only the numbers of values and blocks are lost.
 pub fn to_wire(program: &Program) -> WireProgram {
     let writer = Writer::new(program);
     let blocks = (0..program.blocks().len()).map(|id| writer.block(BlockId(id as u32))).collect();
@@ -42,9 +42,9 @@ struct Writer<'a> {
     program: &'a Program,
     /// The values of each block.
     vars: Vec<Vec<VarId>>,
-    /// The parameters that a value is the gradient of.
+    /// The parameters of which a value is the gradient.
     pairs: BTreeMap<VarId, Vec<VarId>>,
-    /// Variables that hold what is fed and fetched, under names that no value has.
+    /// The names of the variables with fed and fetched values, which no value has.
     feed: String,
     fetch: String,
 }
@@ -55,7 +55,7 @@ impl<'a> Writer<'a> {
         for (id, var) in program.vars().iter().enumerate() {
             vars[var.block.0 as usize].push(VarId(id as u32));
         }
-        // By name, as PaddlePaddle does.
+        // Variables are sorted by name, as in PaddlePaddle.
         for vars in &mut vars {
             vars.sort_by_key(|&var| &program.var(var).name);
         }
@@ -127,7 +127,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The operator that initialises a parameter, with the parameter's options, or a state, with what it belongs to.
+    /// The operator that initialises a parameter or a state. A parameter's has its options, and a state's has the
+    /// parameter to which the state belongs.
     fn initializer(&self, operator: &Operator) -> OpDesc {
         let mut desc = self.operator(operator);
         for &var in &operator.outputs {
@@ -155,11 +156,11 @@ impl<'a> Writer<'a> {
             .with_attr(OpAttr::strings("row_spaces", rows.iter().map(|rows| rows.name.as_str())))
             .with_attr(OpAttr::longs("sizes", rows.iter().map(|r| i64::from(r.size.0)).collect::<Vec<_>>()))
             .with_attr(OpAttr::longs("parents", rows.iter().map(parent).collect::<Vec<_>>()));
-        // What programs of fixed sizes and without sequences do not have.
+        // Programs of fixed sizes without sequences lack these attributes.
         let tokens = rows.iter().zip(0..).filter(|(rows, _)| rows.origin == RowOrigin::Tokens);
         let tokens: Vec<i64> = tokens.map(|(_, number)| number).collect();
         let desc = if tokens.is_empty() { desc } else { desc.with_attr(OpAttr::longs("tokens", tokens)) };
-        // (row space, what it is, of which other): those of loops.
+        // The row spaces of loops, as triples of the row space, its kind, and another row space that belongs to it.
         let of_loops = rows.iter().zip(0..).filter_map(|(rows, number)| {
             let (kind, of) = origin_numbers(rows.origin)?;
             Some([number, kind, of])
@@ -183,13 +184,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The pairs of parameters and gradients, unless the operators say them: in the order of the parameters, each gradient
-    /// what an operator gives.
+    /// The pairs of parameters and gradients, if the operators do not tell them. The operators tell them if each
+    /// gradient is the result of an operator, in the order of the parameters.
     fn own_gradients(&self) -> Vec<String> {
         let pairs = self.program.gradients();
         let numbers: BTreeMap<VarId, usize> = self.program.parameters().zip(0..).collect();
         let is_in_order = pairs.is_sorted_by(|a, b| numbers.get(&a.parameter) < numbers.get(&b.parameter));
-        // Operators that update name gradients that are not theirs.
+        // Operators that update name gradients that they do not compute.
         let operators = self.program.block(Program::GLOBAL).ops.iter();
         let operators = operators.filter(|operator| operator.site.role != Role::Optimize);
         let given: BTreeSet<VarId> = operators.flat_map(|operator| &operator.outputs).copied().collect();
@@ -199,7 +200,7 @@ impl<'a> Writer<'a> {
         pairs.iter().flat_map(|pair| [pair.parameter, pair.gradient]).map(|var| self.name(var)).collect()
     }
 
-    /// Condition, message, place.
+    /// The condition, message and place of a check.
     fn check(&self, check: &Check) -> [String; 3] {
         let place = check.place.map(|place| self.program.locate(place).to_string());
         [condition_text(&check.condition), check.message.clone(), place.unwrap_or_default()]
@@ -260,7 +261,7 @@ impl<'a> Writer<'a> {
         desc
     }
 
-    /// The blocks that an operator owns, and the row spaces that it makes.
+    /// Writes the blocks that an operator owns, and the row spaces that it makes.
     fn add_blocks(&self, operator: &Operator, desc: &mut OpDesc) {
         for (attribute, block) in block_attributes(&operator.op).iter().zip(&operator.blocks) {
             desc.attrs.push(OpAttr::block(*attribute, block.0 as i32));

@@ -1,7 +1,8 @@
-//! How operators are written.
+//! Writes operators.
 //!
-//! An operator is written as it is [defined](crate::convert::derived). What stands here are the exceptions: operators whose
-//! form in PaddlePaddle depends on the types of their inputs, has sizes or types in it, or comes from several attributes.
+//! An operator is written as it is [defined](crate::convert::derived). This file has the exceptions: operators whose
+//! form in PaddlePaddle depends on the types of their inputs, has sizes or types in it, or comes from several
+//! attributes.
 
 use super::constants::{assign_value, fill, gaussian, range, truncated_gaussian, uniform};
 use super::foreign::describe_foreign;
@@ -16,8 +17,8 @@ use crate::ops::{BatchNorm, InterpolateGrad, Op, Pool2dGrad, Reduce, ReduceKind,
 use crate::program::{DType, Type};
 use crate::wire::{OpAttr, OpDesc};
 
-/// An operator without its blocks, with all of its attributes. Its slots hold the variables of these names, and `types` are
-/// those of the inputs.
+/// Describes an operator with all of its attributes, but without its blocks. Its slots hold the variables with these
+/// names. `types` are the types of its inputs.
 pub(in crate::convert) fn describe(
     op: &Op,
     inputs: &[String],
@@ -28,10 +29,10 @@ pub(in crate::convert) fn describe(
     derived::slots(op, inputs, outputs, &mut desc);
     let x = types.first().copied();
     desc.attrs = match op {
-        // It stands there as it came.
+        // A foreign operator is written as it came.
         Op::Foreign(foreign) => return describe_foreign(foreign, inputs, outputs),
 
-        // Some of the attributes say what the types of the inputs are.
+        // Some attributes are types of the inputs.
         Op::Cast(_) => {
             let from = x.map(|x| OpAttr::int("in_dtype", element(x.dtype).into()));
             from.into_iter().chain(derived::attributes(op)).collect()
@@ -47,12 +48,12 @@ pub(in crate::convert) fn describe(
             derived::attributes(op)
         }
 
-        // Sizes that are no numbers stand beside those that are.
+        // Sizes that are no numbers are added as text.
         Op::OneHot(op) => one_hot(op),
         Op::Split(op) => split(op),
         Op::Interpolate(op) | Op::InterpolateGrad(InterpolateGrad(op)) => interpolate(op),
 
-        // A type has two attributes, and a third one where these do not say everything.
+        // A type has two attributes, and a third one if these do not determine it.
         Op::AssignValue(op) => assign_value(op),
         Op::Fill(op) => fill(op),
         Op::Range(op) => range(op),
@@ -64,7 +65,7 @@ pub(in crate::convert) fn describe(
         Op::Conv2d(op) => conv2d(op),
         Op::Conv2dTranspose(op) => conv2d_transpose(op),
         Op::Pool2d(op) | Op::Pool2dGrad(Pool2dGrad(op)) => pool2d(op),
-        // PaddlePaddle has one operator for both gradients, of which this leaves out the other.
+        // PaddlePaddle has one operator for both gradients; this one leaves out the other gradient.
         Op::Conv2dGrad(op) => {
             desc.r#type = "conv2d_grad".into();
             conv2d(&op.conv)
@@ -77,11 +78,11 @@ pub(in crate::convert) fn describe(
         _ => derived::attributes(op),
     };
     match op {
-        // PaddlePaddle lacks their slot for rows, so it is left out where it is empty.
+        // PaddlePaddle lacks the slot for rows, so it is left out if it is empty.
         Op::Dropout(_) | Op::UniformRandom(_) | Op::GaussianRandom(_) => {
             desc.inputs.retain(|slot| !slot.arguments.is_empty());
         }
-        // PaddlePaddle has these slots also where the statistics do not change.
+        // PaddlePaddle has these slots even if the statistics do not change.
         Op::BatchNorm(BatchNorm { is_test: true, .. }) => {
             for slot in ["Mean", "Variance"] {
                 let statistics = desc.input(slot).to_vec();
@@ -93,14 +94,14 @@ pub(in crate::convert) fn describe(
     desc
 }
 
-/// Whether PaddlePaddle's `gather` does the same: a list of numbers, which rows may have one of each, but not rows of
-/// both.
+/// Whether PaddlePaddle's `gather` does the same: the indices are a list. They may have rows, with one index each,
+/// unless both inputs have rows.
 pub(in crate::convert) fn is_plain_gather(x: &Type, index: &Type) -> bool {
     index.rank() == 1 && (x.rows.is_none() || index.rows.is_none())
 }
 
 fn reduce(op: &Reduce, types: &[&Type]) -> Vec<OpAttr> {
-    // PaddlePaddle sums small integers as large ones, unless it is told otherwise.
+    // PaddlePaddle sums small integers in i64, unless an attribute says otherwise.
     let is_small = op.kind == ReduceKind::Sum && types[0].dtype == DType::I32;
     let dtype = if is_small { element(DType::I32).into() } else { -1 };
     vec![

@@ -1,4 +1,4 @@
-//! How operators with sizes or bounds are written. Sizes that are no numbers stand beside those that are, as text.
+//! Writes operators with sizes or bounds. Sizes that are no numbers are added as text.
 
 use crate::convert::derived::{whole, wholes};
 use crate::convert::dialect::DIMS;
@@ -7,7 +7,7 @@ use crate::ops::{OneHot, Reshape, Slice, Split, Tile};
 use crate::program::{Dim, Type};
 use crate::wire::OpAttr;
 
-/// Sizes behind a first one, and the exact ones beside them if they do not say everything.
+/// Sizes behind an optional first one. The exact sizes are added if these do not determine them.
 fn sizes(name: &str, first: Option<i32>, dims: &[Dim]) -> Vec<OpAttr> {
     let known: Vec<Option<i32>> =
         dims.iter().map(|dim| dim.constant().and_then(|size| i32::try_from(size).ok())).collect();
@@ -20,17 +20,17 @@ fn sizes(name: &str, first: Option<i32>, dims: &[Dim]) -> Vec<OpAttr> {
     attrs
 }
 
-/// The size of the rows is 0, which says "as it is".
+/// The size of the rows is 0, which keeps it.
 pub(super) fn reshape(op: &Reshape, x: Option<&Type>) -> Vec<OpAttr> {
     sizes("shape", x.and_then(|x| x.rows).map(|_| 0), &op.dims)
 }
 
-/// The rows are there once.
+/// Rows are repeated once.
 pub(super) fn tile(op: &Tile, x: Option<&Type>) -> Vec<OpAttr> {
     sizes("repeat_times", x.and_then(|x| x.rows).map(|_| 1), &op.repeat_times)
 }
 
-/// Into parts of these sizes, and not into as many equal ones.
+/// The parts have these sizes, instead of equal ones.
 pub(super) fn split(op: &Split) -> Vec<OpAttr> {
     let mut attrs = vec![whole("axis", op.axis), OpAttr::int("num", 0)];
     attrs.extend(sizes("sections", None, &op.sections));
@@ -49,7 +49,7 @@ pub(super) fn one_hot(op: &OneHot) -> Vec<OpAttr> {
     attrs
 }
 
-/// All bounds are attributes, none comes from a value, and no axis is left out.
+/// All bounds are attributes, none is a value, and no axis is left out.
 pub(super) fn slice(op: &Slice) -> Vec<OpAttr> {
     let mut attrs = vec![
         wholes("axes", &op.axes),

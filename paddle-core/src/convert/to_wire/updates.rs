@@ -1,13 +1,14 @@
-//! How updates are written.
+//! Writes updates.
 
 use crate::convert::derived;
 use crate::ops::{Momentum, Op, Update};
 use crate::wire::{OpAttr, OpDesc};
 
-/// How [`Momentum`] is told that it is to decay.
+/// The word with which [`Momentum`] decays.
 pub(in crate::convert) const L2: &str = "l2_decay";
 
-/// The attributes of an update and, in `desc`, its outputs: what it changes, as far as its attributes say so.
+/// The attributes of an update. Its outputs are added to `desc`: the values that it changes, as far as these depend on
+/// attributes.
 pub(super) fn describe(update: &Update, desc: &mut OpDesc) -> Vec<OpAttr> {
     desc.outputs.clear();
     for slot in update.changed_slots() {
@@ -18,7 +19,7 @@ pub(super) fn describe(update: &Update, desc: &mut OpDesc) -> Vec<OpAttr> {
     match update {
         Update::AdamW(_) => attrs.push(OpAttr::bool("with_decay", true)),
         Update::Momentum(Momentum { regularization_coeff, .. }) => {
-            // -0.0 is another number.
+            // -0.0 is not the same number as 0.0.
             let method = if regularization_coeff.to_bits() == 0 { "" } else { L2 };
             attrs.push(OpAttr::string("regularization_method", method));
         }

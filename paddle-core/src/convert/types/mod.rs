@@ -1,9 +1,9 @@
 //! Types on the wire: the element types and dimensions that PaddlePaddle knows, and exact types as text.
 //!
-//! A wire dimension is a number, or -1. What that leaves out (which row space, which symbolic size) is written
-//! beside it as text, where it cannot be inferred: `f32[@0, 13, #2 * #3 + 1]` is a type whose leading dimension is
-//! row space 0 and whose last one is a polynomial of symbols 2 and 3. The numbers are indices into the tables of
-//! the program's `rust.program` operator.
+//! A wire dimension is a number, or -1. The row space and the symbolic sizes that this leaves out are written beside it
+//! as text, if they cannot be inferred: `f32[@0, 13, #2 * #3 + 1]` is a type whose leading dimension is row space 0 and
+//! whose last one is a polynomial of symbols 2 and 3. The numbers are indices into the tables of the program's
+//! `rust.program` operator.
 
 #[cfg(feature = "convert")]
 mod read;
@@ -43,7 +43,7 @@ pub(super) fn tensor_type(program: &Program, ty: &Type) -> VarType {
     VarType { r#type: VarKind::LodTensor.into(), lod_tensor: Some(lod_tensor), ..Default::default() }
 }
 
-/// Whether dimensions on the wire say everything about the type.
+/// Whether the dimensions on the wire determine the type.
 pub(super) fn is_plain(ty: &Type) -> bool {
     ty.rows.is_none() && ty.dims.iter().all(|dim| dim.constant().is_some())
 }
@@ -71,7 +71,7 @@ pub(super) fn condition_text(condition: &Condition) -> String {
 const EQUAL: &str = " = ";
 const POSITIVE: &str = " > 0";
 
-/// What stands for the origin of a row space that loops have: its kind, and the other row space that belongs to it.
+/// The numbers for the origin of a loop's row space: its kind, and the other row space that belongs to it.
 pub(super) fn origin_numbers(origin: RowOrigin) -> Option<(i64, i64)> {
     match origin {
         RowOrigin::Root | RowOrigin::Chosen | RowOrigin::Tokens => None,

@@ -1,4 +1,4 @@
-//! Types that are read from the wire.
+//! Reads types from the wire.
 
 use super::{EQUAL, POSITIVE, dim_text, element, wire_dims};
 use crate::convert::from_wire::Fault;
@@ -6,10 +6,10 @@ use crate::ops::Program;
 use crate::program::{Condition, DType, Dim, RowOrigin, RowsId, SymbolId, Type};
 use crate::wire::VarKind;
 
-/// A symbolic dimension is at most this long as text, so that arithmetic on hostile ones stays small.
+/// The longest text of a symbolic dimension. It keeps arithmetic on hostile ones small.
 const MAX_DIM_TEXT: usize = 1024;
 
-/// A dimension has at most this many floor divisions; the reading of one recurses.
+/// The most floor divisions of a dimension, as reading one recurses.
 const MAX_DIVISIONS: usize = 64;
 
 /// The element type of this kind, if there is one.
@@ -25,7 +25,7 @@ pub(in crate::convert) fn parse_condition(program: &Program, text: &str) -> Opti
     }
 }
 
-/// The fault of a value that no memory has room for.
+/// The fault of a value that is larger than any memory.
 pub(in crate::convert) fn too_large(ty: &Type) -> Fault {
     Fault::Size { message: format!("a value would be {}{:?}, which is too large", ty.dtype, wire_dims(ty)) }
 }
@@ -36,12 +36,12 @@ pub(in crate::convert) fn product(dims: &[Dim]) -> Result<Dim, Fault> {
     product.map_err(|_| Fault::Size { message: "a value would be of a size that overflows".into() })
 }
 
-/// Whether a dimension is of moderate length as text.
+/// Whether the text of a dimension is of moderate length.
 pub(in crate::convert) fn is_moderate(dim: &Dim) -> bool {
     dim.constant().is_some() || dim_text(dim).len() <= MAX_DIM_TEXT
 }
 
-/// Whether the product of these dimensions stays a polynomial of moderate length.
+/// Whether the product of these dimensions is a polynomial of moderate length.
 pub(in crate::convert) fn is_small_product(dims: &[Dim]) -> bool {
     let terms = |dim: &Dim| {
         if dim.constant().is_some() {
@@ -66,11 +66,11 @@ pub(in crate::convert) struct Tables<'a> {
     pub(in crate::convert) rows: &'a [String],
     /// The symbol of each row space.
     pub(in crate::convert) sizes: &'a [i64],
-    /// What the rows of each are chosen from, or -1.
+    /// For each row space, the one from which its rows are taken, or -1.
     pub(in crate::convert) parents: &'a [i64],
-    /// Those that are the tokens of sequences of the parent.
+    /// The row spaces that are tokens of sequences of their parent.
     pub(in crate::convert) tokens: &'a [i64],
-    /// What those of loops are: triples of a row space, its kind, and another one that belongs to it.
+    /// The origins of the row spaces of loops: triples of a row space, its kind, and another one that belongs to it.
     pub(in crate::convert) origins: &'a [i64],
 }
 
@@ -81,7 +81,7 @@ pub(in crate::convert) fn declare(program: &mut Program, tables: Tables<'_>) -> 
     if rows.len() != sizes.len() || rows.len() != parents.len() {
         return None;
     }
-    // A symbol is made with the row space whose size it is, in the order of both.
+    // A symbol that is the size of a row space is made together with it, in the order of both.
     let mut left = rows.iter().zip(sizes).zip(parents).peekable();
     for (number, name) in symbols.iter().enumerate() {
         let Some(((rows, _), &parent)) = left.next_if(|((_, size), _)| usize::try_from(**size) == Ok(number))
@@ -114,7 +114,7 @@ pub(in crate::convert) fn declare(program: &mut Program, tables: Tables<'_>) -> 
     left.next().is_none().then_some(())
 }
 
-/// The reverse, with `known` row spaces in front of it.
+/// The origin for two numbers. There are `known` row spaces before it.
 fn origin_of_numbers(kind: i64, of: i64, known: usize) -> Option<RowOrigin> {
     let of = u32::try_from(of).ok().filter(|&of| (of as usize) < known).map(RowsId);
     Some(match kind {
@@ -157,7 +157,7 @@ pub(in crate::convert) fn parse_dim(program: &Program, text: &str) -> Option<Dim
 /// Reads what [`Dim::display`] writes: `sum = ["-"] term {(" + " | " - ") term}`, `term = factor {" * " factor}`,
 /// `factor = number | "#" number | "((" sum ") / (" sum "))"`.
 struct DimParser<'a> {
-    /// How many symbols there are.
+    /// The number of symbols.
     symbols: usize,
     rest: &'a str,
     divisions: usize,

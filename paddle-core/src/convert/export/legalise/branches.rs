@@ -1,4 +1,4 @@
-//! Branches, and what is to be said of every block.
+//! Branches, and what blocks of all kinds share.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ impl Legaliser<'_> {
         }
     }
 
-    /// A truth value for each row, in a column.
+    /// A mask as a column with a truth value for each row.
     pub(super) fn mask(
         &mut self,
         at: usize,
@@ -33,7 +33,7 @@ impl Legaliser<'_> {
         }
     }
 
-    /// Whether it holds for any row.
+    /// Whether the mask is true for any row.
     pub(super) fn any(&mut self, at: usize, mask: String) -> String {
         let any = OpDesc::new("reduce_any")
             .with_attr(OpAttr::longs("dim", [0]))
@@ -44,12 +44,12 @@ impl Legaliser<'_> {
         self.step(at, any, mask, &Type::scalar(DType::Bool))
     }
 
-    /// Each branch on its rows, if there are any; then both merged.
+    /// Runs each branch on its rows, if there are any, and merges the results.
     fn branches_per_row(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let program = self.program;
         let column = mask_type(program.ty(operator.inputs[0]).rows);
         let mask = self.mask(at, operator, operator.inputs[0])?;
-        // The mask's own rows stand for those of each branch where only their number matters.
+        // If only the number of a branch's rows matters, the mask's own rows stand for them.
         let counts = self.split(at, mask.clone(), mask.clone(), &column, "split_lod_tensor", true);
         let not = self.step(at, OpDesc::new("logical_not"), mask.clone(), &column);
         let mut sides = Vec::with_capacity(2);
@@ -90,8 +90,8 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// For each result of a branch that is whole sequences, a variable for the numbers of its tokens; without any, which it
-    /// has if the branch does not run.
+    /// For each result of a branch that consists of whole sequences, a variable for the numbers of its tokens. It is
+    /// empty if the branch does not run.
     fn numbers_of_results(&mut self, at: usize, block: BlockId, count: &str) -> Vec<Option<String>> {
         let program = self.program;
         let rows = program.block(block).rows;
@@ -108,7 +108,7 @@ impl Legaliser<'_> {
         numbers
     }
 
-    /// One of the two branches.
+    /// Runs one of the two branches.
     fn branches_on_scalar(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let program = self.program;
         let condition = self.name(operator.inputs[0]);
@@ -132,14 +132,15 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// Variables for the results of a branch.
+    /// Declares variables for the results of a branch.
     fn results(&mut self, at: usize, block: BlockId) -> Vec<String> {
         let program = self.program;
         let results = program.block(block).results.iter().map(|&result| program.var(result));
         results.map(|result| self.declare(at, &result.name, &result.ty)).collect()
     }
 
-    /// What a branch leaves that does not run: no rows. Without this, a variable would have those of the run before.
+    /// Gives a variable no rows, for a branch that does not run. Otherwise the variable would keep the rows of an
+    /// earlier run.
     fn without_rows(
         &mut self,
         at: usize,
@@ -154,7 +155,7 @@ impl Legaliser<'_> {
         self.fill_like(at, operator, sample, &Fill::zeros(ty.clone()), to)
     }
 
-    /// A block that runs if a scalar condition holds, and then copies its results into variables around it.
+    /// A block that runs if a scalar condition holds. It then copies its results to variables around it.
     fn branch(
         &mut self,
         at: usize,
@@ -194,7 +195,7 @@ impl Legaliser<'_> {
         self.push(at, desc);
     }
 
-    /// The variables of outer blocks that a block reads. (Operators with blocks list what those read.)
+    /// The variables of outer blocks that a block reads. Operators with blocks list those that their blocks read.
     pub(super) fn captured(&self, block: usize) -> BTreeSet<String> {
         let block = &self.blocks[block];
         let own: BTreeSet<&str> = block.vars.iter().map(|var| var.name.as_str()).collect();

@@ -1,5 +1,5 @@
-//! `for` along sequences, longest first: the rows of an iteration are the first of those of the one before. What comes to the
-//! iterations and what they give are arrays.
+//! `for` along sequences, longest first: the rows of an iteration are the first rows of the previous one. Arrays hold
+//! the items of the iterations, and the values that the iterations give.
 
 use super::row_spaces::{Chosen, Known};
 use super::sequences::at_least_column;
@@ -10,7 +10,7 @@ use crate::program::{DType, Type, VarId};
 use crate::wire::{LodTensorArrayDesc, OpAttr, OpDesc, TensorDesc, VarDesc, VarKind, VarType};
 
 impl Legaliser<'_> {
-    /// Along sequences, longest first: the rows of an iteration are the first of those of the one before.
+    /// Writes a loop along sequences, longest first. The rows of an iteration are the first rows of the previous one.
     pub(super) fn for_rows(
         &mut self,
         at: usize,
@@ -39,7 +39,7 @@ impl Legaliser<'_> {
         self.push(at, max);
         let step = self.constant(at, Number::Int(0), &one, "step");
         let goes_on = self.less_than(at, &step, &longest);
-        // What comes from outside has tokens; of what a `while` gave, no row may have any.
+        // Sequences that were fed have tokens. The rows of a `while` may have none.
         let any = (!self.is_fed(self.stored_as(steps))
             && operator.outputs.len() > operator.inputs.len() - items)
             .then(|| self.less_than(at, &step, &longest));
@@ -48,7 +48,7 @@ impl Legaliser<'_> {
             let (name, ty) = (self.name(input), program.ty(input));
             state.push(self.by_rank(at, name, ty, &table));
         }
-        // Made anew, of as many elements as there are iterations: PaddlePaddle's variables outlive a run.
+        // The arrays are made anew, with an element for each iteration, as PaddlePaddle's variables outlive a run.
         let outputs = &operator.outputs[state.len()..];
         let mut arrays = Vec::with_capacity(outputs.len());
         for var in outputs.iter().map(|&output| program.var(output)) {
@@ -149,8 +149,8 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// What the iterations wrote into an array, in the order of the sequences. Elements without dimensions are columns in it:
-    /// PaddlePaddle cannot put others together.
+    /// The elements of an array that the iterations wrote, in the order of the sequences. Elements without dimensions
+    /// are columns in the array, as PaddlePaddle cannot join others.
     fn whole(&mut self, at: usize, array: &str, table: &str, output: VarId) -> String {
         let var = self.program.var(output);
         let column = at_least_column(&var.ty);
@@ -178,7 +178,7 @@ impl Legaliser<'_> {
         out
     }
 
-    /// Rows in the order of a rank table, under the name that they had.
+    /// Rows in the order of a rank table. The variable keeps its name.
     pub(super) fn by_rank(&mut self, at: usize, x: String, ty: &Type, table: &str) -> String {
         let out = self.declare(at, &format!("{x}.by_rank"), ty);
         let x = self.without_offsets(at, x, ty);
@@ -190,7 +190,7 @@ impl Legaliser<'_> {
         out
     }
 
-    /// The tokens of each iteration, as elements of an array, which will be of a type.
+    /// The tokens of each iteration as elements of an array, with the type that they will have.
     pub(super) fn array(&mut self, at: usize, x: String, table: &str, ty: &Type, called: &str) -> String {
         let name = self.free(called);
         self.homes.insert(name.clone(), at);

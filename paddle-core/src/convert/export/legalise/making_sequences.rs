@@ -1,4 +1,4 @@
-//! Sequences that are made of others: one behind the other, by positions, padded.
+//! Sequences that are made from others: joined, by positions, padded.
 
 use super::row_spaces::Known;
 use super::sequence_positions::list;
@@ -9,7 +9,7 @@ use crate::program::{DType, Dim, RowsId, Type};
 use crate::wire::{OpAttr, OpDesc};
 
 impl Legaliser<'_> {
-    /// One number for each row, without a dimension beside the rows.
+    /// One number for each row, without other dimensions.
     fn flat(&mut self, at: usize, x: String, ty: &Type) -> String {
         match ty.dims.is_empty() {
             true => x,
@@ -17,7 +17,7 @@ impl Legaliser<'_> {
         }
     }
 
-    /// The row space of an operand, whose tokens are stored in the order of the sequences.
+    /// The row space of an operand's tokens, which have to be stored in the order of the sequences.
     fn tokens_of(&self, operator: &Operator, k: usize) -> Result<RowsId, LegaliseError> {
         match self.program.ty(operator.inputs[k]).rows {
             Some(rows) => Ok(self.stored_as(rows)),
@@ -25,7 +25,7 @@ impl Legaliser<'_> {
         }
     }
 
-    /// How many tokens stand before the sequence that each token of other sequences, of the same rows, belongs to.
+    /// For each token of other sequences of the same rows, the number of tokens before its row's sequence.
     fn starts_for(
         &mut self,
         at: usize,
@@ -71,7 +71,7 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// PaddlePaddle numbers the tokens of all sequences.
+    /// PaddlePaddle numbers the tokens of all sequences together.
     pub(super) fn sequence_where(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let program = self.program;
         let [of, tokens] = [self.tokens_of(operator, 0)?, self.tokens_of(operator, 1)?];
@@ -108,7 +108,7 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// The elements of the sequences stand in the same order.
+    /// The elements of the sequences keep their order.
     pub(super) fn sequence_reshape(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let program = self.program;
         let (from, to) = (program.ty(operator.inputs[0]), program.ty(operator.outputs[0]));

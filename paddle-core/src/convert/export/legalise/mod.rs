@@ -1,7 +1,7 @@
-//! `Program` → a program that the real PaddlePaddle 2.6 runs. Nothing of ours is in it.
+//! Writes a `Program` as one that the real PaddlePaddle 2.6 runs. It contains nothing of our dialect.
 //!
-//! This is a conversion, not a pass: what it makes (variables that are overwritten, blocks that write variables of
-//! outer ones) is no [`Program`], in which a value is written once.
+//! This is a conversion, not a pass: its result has variables that are overwritten, and blocks that write variables of
+//! outer ones. So it is no [`Program`], in which a value is written once.
 //!
 //! | ours | PaddlePaddle's |
 //! | --- | --- |
@@ -11,25 +11,25 @@
 //! | `if` on a scalar | two `conditional_block`s and `select_input` |
 //! | `while` | `while`: state in variables that the body overwrites at its end; the condition block stands before the loop and at the end of the body |
 //! | `while` per row | the same, with a mask of the rows that are still in the loop, whose state is split off and merged again |
-//! | `for` | `lod_rank_table`, `while`; arrays of what comes to the iterations and of what they give; state that shrinks |
+//! | `for` | `lod_rank_table`, `while`; arrays of items and of the values that iterations give; state that shrinks |
 //! | the order of iterations | none: values are stored in the order of the sequences |
 //! | a constant with rows | `fill_constant_batch_size_like` a value that has them |
-//! | the tokens of sequences, where an operator goes along them or where they are fetched | `lod_reset` to the offsets of an input, or to computed ones |
+//! | the tokens of sequences, if an operator works along them or they are fetched | `lod_reset` to the offsets of an input, or to computed ones |
 //! | windows along sequences, and their product with filters | `sequence_conv` |
 //!
-//! A branch without rows must not run: the real kernels refuse matrices without rows. Its results then have no rows
-//! either, which has to be written: a variable keeps what it held in the run before.
+//! A branch without rows must not run, as the real kernels refuse matrices without rows. Its results then have no rows
+//! either. This has to be written, as a variable keeps its value from an earlier run.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `operators.rs` | operators without blocks |
-//! | `weaker_kernels.rs` | those whose kernels do less in PaddlePaddle |
-//! | `sequences.rs` | those that go along sequences |
-//! | `making_sequences.rs` | those that make sequences of others |
-//! | `row_spaces.rs` | how values come into a block that runs on some of their rows, and what is known of row spaces |
+//! | `weaker_kernels.rs` | operators whose kernels do less in PaddlePaddle |
+//! | `sequences.rs` | operators that work along sequences |
+//! | `making_sequences.rs` | operators that make new sequences |
+//! | `row_spaces.rs` | how values come into a block that runs on some of their rows, and the variables that describe row spaces |
 //! | `sequence_positions.rs` | sequences of some of the rows |
 //! | `branches.rs` | `if` |
-//! | `while_loop.rs`, `while_per_row.rs`, `for_per_row.rs` | loops: on everything, that rows leave one by one, along sequences |
+//! | `while_loop.rs`, `while_per_row.rs`, `for_per_row.rs` | loops: on everything, on rows that leave one by one, along sequences |
 
 mod branches;
 mod for_per_row;
@@ -53,10 +53,10 @@ use crate::ops::{Op, Operator, Program, SequenceWindow};
 use crate::program::{BlockId, DType, Located, RowsId, Type, VarId, VerifyError};
 use crate::wire::{BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarKind, Version};
 
-/// The version that is written: 2.6.2.
+/// The version of PaddlePaddle in the exported program: 2.6.2.
 const PADDLE_VERSION: i64 = 2_006_002;
 
-/// More operators than these are not written.
+/// The most operators that are written.
 const MAX_OPERATORS: usize = 1 << 20;
 
 /// A program that cannot be written for PaddlePaddle.
@@ -65,18 +65,18 @@ const MAX_OPERATORS: usize = 1 << 20;
 pub enum LegaliseError {
     /// The program is not well-formed.
     Verify(VerifyError),
-    /// PaddlePaddle has nothing that does what an operator does.
+    /// PaddlePaddle has nothing that computes an operator.
     Operator {
         /// The operator.
         operator: String,
-        /// Its source place, where it is known.
+        /// Its source place, if it is known.
         place: Option<Located>,
-        /// Why not, and what to do.
+        /// The reason, and what to do.
         reason: String,
     },
     /// The program would have too many operators.
     TooLarge {
-        /// How many.
+        /// The number of operators.
         operators: usize,
     },
     /// An input or a parameter has a name that PaddlePaddle keeps for itself.
@@ -110,7 +110,7 @@ impl fmt::Display for LegaliseError {
 
 impl std::error::Error for LegaliseError {}
 
-/// Writes a program, which has no operators of training, with PaddlePaddle's own operators.
+/// Writes a program with PaddlePaddle's own operators. The program has to be without operators of training.
 pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
     program.verify().map_err(LegaliseError::Verify)?;
     let operators = size(program, Program::GLOBAL);
@@ -155,7 +155,7 @@ pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
                     .into(),
             });
         }
-        // A variable is fetched once, and it is one that an operator has written.
+        // A variable is fetched once, and only if an operator has written it.
         let mut name = to.with_levels(global, output);
         if !fetched.insert(name.clone()) {
             name = to.copy(global, output);
@@ -167,7 +167,7 @@ pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
     Ok(ProgramDesc { blocks: to.blocks, version: Some(version), ..ProgramDesc::default() })
 }
 
-/// How many of a program's operators are written for a block.
+/// The number of operators that are written for a block.
 fn size(program: &Program, block: BlockId) -> usize {
     let of_operator = |operator: &Operator| {
         let sizes: Vec<usize> = operator.blocks.iter().map(|&inner| size(program, inner)).collect();
@@ -180,24 +180,24 @@ fn size(program: &Program, block: BlockId) -> usize {
     program.block(block).ops.iter().map(of_operator).fold(0, usize::saturating_add)
 }
 
-/// The variables that hold what is fed and fetched. PaddlePaddle finds them by name.
+/// The variables with fed and fetched values. PaddlePaddle finds them by name.
 const FEED: &str = "feed";
 const FETCH: &str = "fetch";
 
 struct Legaliser<'a> {
     program: &'a Program,
     blocks: Vec<BlockDesc>,
-    /// Names in use.
+    /// The names in use.
     taken: BTreeSet<String>,
-    /// The last suffix that each of them got.
+    /// For each name, the last suffix.
     suffixes: BTreeMap<String, u64>,
-    /// The variable that holds a value.
+    /// The variables of values.
     names: BTreeMap<VarId, String>,
-    /// Windows along sequences that are only multiplied by filters: what they are of.
+    /// The windows along sequences that are only multiplied by filters: for each, the variable and the operator.
     windows: BTreeMap<VarId, (String, SequenceWindow)>,
-    /// The block that each variable is declared in.
+    /// The block in which each variable is declared.
     homes: BTreeMap<String, usize>,
-    /// What variables say of row spaces, and the blocks in which they are written.
+    /// Variables that describe row spaces, and the blocks in which they are written.
     known: BTreeMap<RowsId, Vec<(Known, usize, String)>>,
     /// How the rows of blocks are chosen.
     chosen: BTreeMap<RowsId, Chosen>,
@@ -214,7 +214,7 @@ impl Legaliser<'_> {
         self.blocks.len() - 1
     }
 
-    /// Appends an operator, without what only our own dialect has beside its numbers.
+    /// Appends an operator. Attributes of our own dialect are removed from it.
     fn push(&mut self, at: usize, mut op: OpDesc) {
         op.attrs.retain(|attr| !attr.name.starts_with(OURS));
         self.blocks[at].ops.push(op);
@@ -230,7 +230,7 @@ impl Legaliser<'_> {
         vars.iter().map(|&var| self.name(var)).collect()
     }
 
-    /// Declares the variable of an input or a parameter, whose name others know.
+    /// Declares the variable of an input or a parameter under its own name, which users know.
     fn reserve(
         &mut self,
         at: usize,
@@ -249,7 +249,7 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// Declares a variable of this name, or one like it.
+    /// Declares a variable with this name, or a similar one.
     fn declare(&mut self, at: usize, name: &str, ty: &Type) -> String {
         let name = self.free(name);
         self.homes.insert(name.clone(), at);
@@ -287,7 +287,7 @@ impl Legaliser<'_> {
         self.push(at, OpDesc::new("assign").with_input("X", [from]).with_output("Out", [to]));
     }
 
-    /// A new variable with a copy of a value.
+    /// Copies a value to a new variable.
     fn copy(&mut self, at: usize, var: VarId) -> String {
         let (program, from) = (self.program, self.name(var));
         let to = self.declare(at, &from, program.ty(var));

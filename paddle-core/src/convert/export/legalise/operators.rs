@@ -1,4 +1,4 @@
-//! Operators: which of them stand in the exported program as they are written for us, and the rules for the others.
+//! Operators. Most are exported as they are written for us; this file has the rules for the others.
 
 use super::row_spaces::Known;
 use super::sequence_positions::list;
@@ -12,18 +12,18 @@ use crate::ops::{
 use crate::program::{DType, Dim, RowsId, Type};
 use crate::wire::{OpAttr, OpDesc};
 
-/// For operators that a program has only after `backward`.
+/// The reason for operators that a program has only after `backward`.
 const TRAINING: &str = "it belongs to training; export the program from before `backward`";
 
-/// For operators that PaddlePaddle does not have, of which no rule says how it does without them. There are none.
+/// The reason for operators that PaddlePaddle lacks and that have no rule. There are none.
 const NO_RULE: &str = "PaddlePaddle does not have it";
 
-/// More numbers than this are not written out in a file.
+/// The most numbers that are written out in a file.
 const MOST_WRITTEN: i64 = 1 << 16;
 
 impl Legaliser<'_> {
-    /// Appends what does the same as an operator of `block`. One that PaddlePaddle has stands there as it is written for us,
-    /// unless a rule says otherwise.
+    /// Appends operators that compute the same as an operator of `block`. An operator that PaddlePaddle has is written
+    /// as for us, unless it has a rule.
     pub(super) fn operator(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         match &operator.op {
             Op::CumSum(op) => {
@@ -56,7 +56,7 @@ impl Legaliser<'_> {
             Op::Matmul(_) => self.matmul(at, operator),
             Op::Loss(op) => self.loss(at, operator, op.kind),
             Op::Pool2d(op) => self.pool(at, operator, op),
-            // PaddlePaddle scales sizes that are not known yet.
+            // PaddlePaddle scales unknown sizes itself.
             Op::Interpolate(op) if op.scale.iter().all(|scale| *scale > 0.0) => self.same(at, operator),
             Op::Interpolate(op) => self.sized(at, operator, &op.size),
             Op::RowNumbers(_) => self.row_numbers(at, operator),
@@ -82,7 +82,7 @@ impl Legaliser<'_> {
             Op::For(op) => self.for_rows(at, operator, op.items as usize),
             Op::While(_) => self.repeat(at, operator),
             Op::WarpCtc(_) => self.warpctc(at, operator),
-            // PaddlePaddle has rows as an axis anyway.
+            // In PaddlePaddle, rows are an axis anyway.
             Op::RowsToAxis(_) | Op::AxisToRows(_) => self.renamed_rows(at, operator),
             Op::SequenceProduct(_) | Op::SequenceSpread(_) | Op::SequenceWeigh(_) => self.refuse(
                 operator,
@@ -97,7 +97,7 @@ impl Legaliser<'_> {
             }
             op if is_gradient(op) => self.refuse(operator, TRAINING),
             op if op.operation().is_ours() => self.refuse(operator, NO_RULE),
-            // PaddlePaddle's own, as they are written for us.
+            // PaddlePaddle's own operators are written as for us.
             _ => self.same(at, operator),
         }
     }
@@ -110,7 +110,7 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// A copy to a variable that is persistable.
+    /// A store is a copy to a persistable variable.
     fn store(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let names = self.names(&operator.inputs);
         let desc = OpDesc::new("assign").with_input("X", [&names[1]]).with_output("Out", [&names[0]]);
@@ -118,7 +118,7 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// The operator on these variables, its outputs declared.
+    /// Appends the operator on these variables, and declares its outputs.
     pub(super) fn same_on(&mut self, operator: &Operator, at: usize, inputs: &[String]) -> OpDesc {
         let program = self.program;
         let outputs: Vec<String> = operator.outputs.iter().map(|&output| self.define(at, output)).collect();
@@ -126,7 +126,7 @@ impl Legaliser<'_> {
         describe(&operator.op, inputs, &outputs, &types)
     }
 
-    /// Ids, the input number `label`, have to be a column.
+    /// An operator of classes. Its ids, input `label`, have to be a column.
     fn of_classes(&mut self, at: usize, operator: &Operator, label: usize) -> Result<(), LegaliseError> {
         let program = self.program;
         let mut inputs = self.names(&operator.inputs);
@@ -141,7 +141,8 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// Written out, since PaddlePaddle's own wants labels of the shape of the scores, and its later versions have none.
+    /// The formula is written out. PaddlePaddle's own operator needs labels with the shape of the scores, and its later
+    /// versions lack it.
     fn rank_loss(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let ty = self.program.ty(operator.outputs[0]);
         let [label, left, right] = &self.names(&operator.inputs)[..] else { return Ok(()) };
@@ -154,7 +155,7 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// An operator whose attributes have sizes.
+    /// An operator with sizes among its attributes.
     fn sized(&mut self, at: usize, operator: &Operator, sizes: &[Dim]) -> Result<(), LegaliseError> {
         match sizes.iter().all(|size| size.constant().is_some()) {
             true => self.same(at, operator),
@@ -162,7 +163,7 @@ impl Legaliser<'_> {
         }
     }
 
-    /// PaddlePaddle gathers by a list of numbers, whose elements may be those of rows.
+    /// PaddlePaddle gathers by a list of indices, which may have rows.
     fn gather_by_list(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let program = self.program;
         let [x, index] = [0, 1].map(|k| program.ty(operator.inputs[k]));
@@ -192,7 +193,8 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// PaddlePaddle does not gather each row by numbers of its own: what each row has to choose from is listed row by row.
+    /// PaddlePaddle does not gather with indices for each row. So the elements from which rows choose are listed row by
+    /// row.
     fn gather_in_rows(&mut self, at: usize, operator: &Operator, rows: RowsId) -> Result<(), LegaliseError> {
         let program = self.program;
         let [x, index] = [0, 1].map(|k| program.ty(operator.inputs[k]));
@@ -234,7 +236,7 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// How many elements there are along some axes: the product of those sizes that are not known, times those that are.
+    /// The number of elements along some axes: the product of the unknown sizes, times the known ones.
     fn size(&mut self, at: usize, operator: &Operator, op: &Size) -> Result<(), LegaliseError> {
         let program = self.program;
         let (ty, out) = (program.ty(operator.inputs[0]), program.ty(operator.outputs[0]));
@@ -273,7 +275,7 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// Written out, since PaddlePaddle's own is of numbers that are values.
+    /// The numbers are computed, as PaddlePaddle's own operator takes values.
     fn range(&mut self, at: usize, operator: &Operator, op: &Range) -> Result<(), LegaliseError> {
         let Some(count) = op.ty.dims[0].constant().filter(|&count| count <= MOST_WRITTEN) else {
             return self.refuse(operator, format!("a range is written out, up to {MOST_WRITTEN} numbers"));
@@ -297,13 +299,13 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// The variable in which PaddlePaddle keeps the shape from before, for a gradient.
+    /// The variable in which PaddlePaddle keeps the earlier shape, for a gradient.
     fn xshape(&mut self, at: usize, operator: &str, from: &Type) -> String {
         let old = Type { rows: None, dims: from.dims.clone(), ..*from };
         self.declare(at, &format!("{operator}.xshape"), &old)
     }
 
-    /// With rows, as many as a variable has that has them.
+    /// A constant. If it has rows, their number comes from a variable that has them.
     fn fill(&mut self, at: usize, operator: &Operator, op: &Fill) -> Result<(), LegaliseError> {
         if op.ty.dims.iter().any(|dim| dim.constant().is_none()) {
             return self.refuse(operator, "a constant's sizes have to be numbers");
@@ -330,7 +332,7 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// The same with a shape that is known to fit.
+    /// Fills a variable, with a shape that is known to fit.
     pub(super) fn fill_rows(&mut self, at: usize, count: String, op: &Fill, shape: Vec<i32>, out: String) {
         let mut desc = OpDesc::new("fill_constant_batch_size_like")
             .with_input("Input", [count])
@@ -352,7 +354,7 @@ impl Legaliser<'_> {
         self.same(at, operator)
     }
 
-    /// A copy, of rows whose order PaddlePaddle has.
+    /// A copy of rows that PaddlePaddle has in the right order already.
     fn renamed_rows(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let rows = operator.inputs.iter().chain(&operator.outputs).find_map(|&var| self.program.ty(var).rows);
         if rows.is_some_and(|rows| self.program.is_reordered(rows)) {
@@ -372,8 +374,8 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// A variable with the same elements as `x` in another shape. A size that is not known stays where it is, or is
-    /// the only one that PaddlePaddle finds out.
+    /// Reshapes the elements of `x` into a new variable. Each unknown size stays at its place, or is the only one that
+    /// PaddlePaddle infers.
     pub(super) fn reshaped(
         &mut self,
         at: usize,
@@ -382,7 +384,7 @@ impl Legaliser<'_> {
         from: &Type,
         to: &Type,
     ) -> Result<String, LegaliseError> {
-        // Of rows, there may be none, from which nothing can be found out: 0 is "as before".
+        // There may be no rows, and then nothing can be inferred. So rows are 0, which keeps their number.
         let mut shape: Vec<i64> = to.rows.map(|_| 0).into_iter().collect();
         for (i, dim) in to.dims.iter().enumerate() {
             shape.push(match dim.constant() {
@@ -399,7 +401,7 @@ impl Legaliser<'_> {
         Ok(self.reshaped_to(at, x, from, to, shape))
     }
 
-    /// The same with a shape as PaddlePaddle says it.
+    /// Reshapes the elements of `x` into a new variable, with a shape in PaddlePaddle's form.
     pub(super) fn reshaped_to(
         &mut self,
         at: usize,
@@ -420,12 +422,12 @@ impl Legaliser<'_> {
     }
 }
 
-/// Whether an operator is part of a gradient: whether it has the gradient of a result as an input.
+/// Whether an operator is part of a gradient: one of its inputs is the gradient of a result.
 fn is_gradient(op: &Op) -> bool {
     op.schema().inputs.iter().any(|slot| slot.name.ends_with("@GRAD"))
 }
 
-/// Sizes as PaddlePaddle stores most of them.
+/// Sizes in 32 bits, as PaddlePaddle stores most of them.
 pub(super) fn small(sizes: &[i64]) -> Option<Vec<i32>> {
     sizes.iter().map(|&size| i32::try_from(size).ok()).collect()
 }

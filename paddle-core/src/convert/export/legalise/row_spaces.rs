@@ -1,12 +1,12 @@
-//! Rows: how values come into a block that runs on some of them, and what else is to be known of a row space.
+//! Rows: how values come into a block that runs on some of them, and the variables that describe row spaces.
 //!
-//! | rows | a value on them is made from one outside by |
+//! | rows of the block | operators that bring a value from outside |
 //! | --- | --- |
 //! | of a branch, or still in a `while` | `split_lod_tensor` |
 //! | still in a `for` | `reorder_lod_tensor_by_rank` before the loop, `shrink_rnn_memory` in it |
 //! | tokens that come to an iteration of a `for` | `lod_tensor_to_array` before the loop, `read_from_array` in it |
 //! | sequences of these rows | `split_lod_tensor` as well; in a `for`, `gather` by the numbers of their tokens |
-//! | tokens in the order of iterations | nothing: they stay in the order of the sequences |
+//! | tokens in the order of iterations | none: they stay in the order of the sequences |
 
 use super::sequences::lod_reset;
 use super::{LegaliseError, Legaliser};
@@ -17,38 +17,38 @@ use crate::ops::{Cast, Number, Op, Operator};
 use crate::program::{DType, RowOrigin, RowsId, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
 
-/// What a variable says of a row space.
+/// What a variable tells about a row space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Known {
-    /// It has as many rows, or sequences where it has offsets: what `fill_constant_batch_size_like` counts.
+    /// The number of rows, or of sequences if the variable has offsets. `fill_constant_batch_size_like` counts these.
     Count,
-    /// It has these tokens, and the offsets of their sequences.
+    /// The tokens, with the offsets of their sequences.
     Offsets,
-    /// It has, beside them, those of the sequences that these are tokens of, the outermost first.
+    /// The tokens, with the offsets of their sequences and those of all sequences around them, outermost first.
     Levels,
-    /// i32: how many tokens stand before each sequence, and how many there are.
+    /// The bounds of sequences, i32: the number of tokens before each, and the number of all tokens.
     Bounds,
-    /// How many tokens the sequence of each row has.
+    /// The number of tokens in the sequence of each row.
     Lengths,
-    /// How many tokens stand before it.
+    /// The number of tokens before the sequence of each row.
     Starts,
-    /// The numbers of the tokens among those that they are taken from.
+    /// The numbers that the tokens have among those from which they are taken.
     Numbers,
 }
 
 /// How the rows of a block are chosen from those around it.
 #[derive(Clone, Debug)]
 pub(super) enum Chosen {
-    /// All of them.
+    /// All rows.
     All,
-    /// Those on one side of a mask.
+    /// The rows on one side of a mask.
     Mask {
         /// The variable of the mask.
         mask: String,
-        /// Whether it holds for them.
+        /// The side: whether the mask is true for the rows.
         side: bool,
     },
-    /// Those whose sequences have a token left, longest first.
+    /// The rows whose sequences have a token left, longest first.
     Longest {
         /// The block around the loop.
         outside: usize,
@@ -59,11 +59,11 @@ pub(super) enum Chosen {
     },
 }
 
-/// The last row of all: PaddlePaddle's way to say it.
+/// The end of all rows, as PaddlePaddle writes it.
 const END: i32 = i32::MAX;
 
 impl Legaliser<'_> {
-    /// A value from outside of a block.
+    /// Brings a value from outside into a block.
     pub(super) fn gather(
         &mut self,
         at: usize,
@@ -80,14 +80,14 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// A value in the order of the sequences, in which it is stored already.
+    /// A value in the order of the sequences is stored in that order already.
     pub(super) fn scatter(&mut self, operator: &Operator) -> Result<(), LegaliseError> {
         let name = self.name(operator.inputs[0]);
         self.names.insert(operator.outputs[0], name);
         Ok(())
     }
 
-    /// Notes what an input says of its rows and of those that its sequences belong to.
+    /// Notes what an input tells about its rows, and about the rows to which its sequences belong.
     pub(super) fn input(&mut self, at: usize, var: VarId) {
         let program = self.program;
         let Some(mut rows) = program.ty(var).rows else { return };
@@ -105,7 +105,8 @@ impl Legaliser<'_> {
                 self.note(at, rows, Known::Offsets, name);
                 return;
             }
-            // Offsets of several levels: those of the last one are computed, and the others are left to what is counted.
+            // If offsets have several levels, those of the last one are computed, and the others belong to the counted
+            // rows.
             let count = self.without_offsets(at, name.clone(), program.ty(var));
             self.note(at, rows, Known::Count, count.clone());
             let (outer, lengths) = self.lengths(at, rows, &name, count);
@@ -117,19 +118,19 @@ impl Legaliser<'_> {
         }
     }
 
-    /// Notes what a variable says.
+    /// Notes what a variable tells.
     pub(super) fn note(&mut self, at: usize, rows: RowsId, what: Known, name: String) {
         self.known.entry(rows).or_default().push((what, at, name));
     }
 
-    /// Says how the rows of a block are chosen that is written next. A condition is written twice.
+    /// Notes how the rows of the next block are chosen. A condition is written twice.
     pub(super) fn enter(&mut self, rows: RowsId, chosen: Chosen) {
         if self.chosen.insert(rows, chosen).is_some() {
             self.forget(rows);
         }
     }
 
-    /// Forgets what was noted of rows, and of sequences that belong to them.
+    /// Forgets the notes about rows, and about sequences that belong to them.
     pub(super) fn forget(&mut self, rows: RowsId) {
         let program = self.program;
         self.known.retain(|&of, _| {
@@ -137,7 +138,7 @@ impl Legaliser<'_> {
         });
     }
 
-    /// Notes the tokens of sequences that an operator makes, and how long these are.
+    /// Notes the tokens of sequences that an operator makes, and their lengths.
     pub(super) fn make(&mut self, at: usize, rows: RowsId, tokens: String, lengths: String) {
         if self.known.contains_key(&rows) {
             self.forget(rows);
@@ -154,7 +155,7 @@ impl Legaliser<'_> {
             .map(|noted| noted.2.clone())
     }
 
-    /// Whether a block is another one, or in it.
+    /// Whether a block is `outer`, or is in it.
     fn is_within(&self, at: usize, outer: usize) -> bool {
         let parent = |&at: &usize| usize::try_from(self.blocks[at].parent_idx).ok();
         std::iter::successors(Some(at), parent).any(|at| at == outer)
@@ -167,7 +168,7 @@ impl Legaliser<'_> {
         std::iter::successors(Some(rows), before).last().unwrap_or(rows)
     }
 
-    /// A variable that says this of a row space, if something says it. What is not known yet is computed in the block `at`.
+    /// A variable that tells something about a row space, if there is one or it can be computed in the block `at`.
     pub(super) fn known(&mut self, at: usize, rows: RowsId, what: Known) -> Option<String> {
         let rows = self.stored_as(rows);
         if let Some(name) = self.find(at, rows, what) {
@@ -219,7 +220,7 @@ impl Legaliser<'_> {
         Some(name)
     }
 
-    /// The same, for an operator that is refused where nothing says it.
+    /// A variable that tells something about a row space. Without one, the operator is refused.
     pub(super) fn need(
         &mut self,
         at: usize,
@@ -236,7 +237,8 @@ impl Legaliser<'_> {
         }
     }
 
-    /// A value, of rows outside of a block or of all iterations of a loop, on rows of a block, if these are known.
+    /// A value on rows of a block, if these are known. The value has rows outside of the block, or of all iterations of
+    /// a loop.
     pub(super) fn moved(
         &mut self,
         at: usize,
@@ -271,7 +273,7 @@ impl Legaliser<'_> {
                 Some(if side { yes } else { no })
             }
             Chosen::Longest { outside, table, step } => {
-                // Before the loop, if it is there.
+                // The work is done before the loop, if the value is there.
                 let home = if self.homes.get(&x).is_some_and(|&home| self.is_within(outside, home)) {
                     outside
                 } else {
@@ -296,7 +298,8 @@ impl Legaliser<'_> {
         }
     }
 
-    /// The mask that chooses the rows of a part, if the sequences belong to the rows around: it splits sequences as well.
+    /// The mask that chooses the rows of a part, if the sequences belong to the rows around. It splits sequences as
+    /// well.
     fn mask_of_sequences(&mut self, at: usize, of: RowsId, part: RowsId) -> Option<(String, bool)> {
         let program = self.program;
         let rows = program.row_space(part).parent?;
@@ -305,7 +308,7 @@ impl Legaliser<'_> {
         self.known(at, of, Known::Offsets).filter(|_| is_around).map(|_| (mask, side))
     }
 
-    /// The rows of both sides of a mask, the ones on `side` under a name.
+    /// Splits rows by a mask. The rows on `side` get a name.
     pub(super) fn split(
         &mut self,
         at: usize,
@@ -328,7 +331,7 @@ impl Legaliser<'_> {
         [yes, no]
     }
 
-    /// The reverse, into a variable.
+    /// Merges the rows of both sides of a mask into a variable.
     pub(super) fn merge(&mut self, at: usize, mask: &str, [yes, no]: [String; 2], out: String) {
         let desc = OpDesc::new("merge_lod_tensor")
             .with_input("X", [mask])
@@ -340,7 +343,7 @@ impl Legaliser<'_> {
         self.push(at, desc);
     }
 
-    /// The rows of these numbers. PaddlePaddle does not gather truth values.
+    /// The rows with these numbers. PaddlePaddle does not gather truth values.
     pub(super) fn take(&mut self, at: usize, x: String, numbers: String, ty: &Type, called: &str) -> String {
         let is_truth = ty.dtype == DType::Bool;
         let number = ty.with_dtype(if is_truth { DType::I32 } else { ty.dtype });
@@ -362,7 +365,8 @@ impl Legaliser<'_> {
         out
     }
 
-    /// A variable of rows each of which counts by itself: PaddlePaddle splits and reorders sequences where it finds offsets.
+    /// A copy of a variable without offsets. If PaddlePaddle finds offsets, it splits and reorders whole sequences
+    /// instead of rows.
     pub(super) fn without_offsets(&mut self, at: usize, x: String, ty: &Type) -> String {
         if !self.program.is_sequence(ty) {
             return x;
@@ -370,7 +374,7 @@ impl Legaliser<'_> {
         self.sliced(at, x, ty, 0, END)
     }
 
-    /// Of the first dimension, the part from `start` to `end`. It has no offsets.
+    /// The part of a variable from `start` to `end` along the first dimension. It has no offsets.
     pub(super) fn sliced(&mut self, at: usize, x: String, ty: &Type, start: i32, end: i32) -> String {
         let out = self.declare(at, "slice", ty);
         let slice = OpDesc::new("slice")
@@ -385,19 +389,19 @@ impl Legaliser<'_> {
         out
     }
 
-    /// i32: how many rows there are.
+    /// The number of rows, i32.
     pub(super) fn count_of(&mut self, at: usize, x: String, ty: &Type) -> String {
         self.size_of(at, x, ty, 0)
     }
 
-    /// i32: the size of an axis.
+    /// The size of an axis, i32.
     pub(super) fn size_of(&mut self, at: usize, x: String, ty: &Type, axis: i32) -> String {
         let shape = self.declare(at, "shape", &Type::new(DType::I32, [ty.rank() as i64]));
         self.push(at, OpDesc::new("shape").with_input("Input", [x]).with_output("Out", [shape.clone()]));
         self.sliced(at, shape, &Type::new(DType::I32, [1]), axis, axis + 1)
     }
 
-    /// Values behind the first rows, as many as another variable has.
+    /// The rows of `x` behind its first ones, of which there are as many as `first` has.
     pub(super) fn behind(&mut self, at: usize, x: String, first: String, ty: &Type) -> String {
         let count = self.count_of(at, first, ty);
         let out = self.declare(at, "slice", ty);

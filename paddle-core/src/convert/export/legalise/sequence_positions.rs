@@ -1,7 +1,7 @@
-//! Sequences by numbers: how long they are, where they begin, and which tokens are those of some of the rows.
+//! Sequences by numbers: their lengths, their beginnings, and the tokens that belong to some of the rows.
 //!
-//! PaddlePaddle's operators that move whole sequences fail where one is empty, or where tokens have sequences of their
-//! own. Here a part of sequences is the list of the numbers of its tokens, and `gather` moves the values.
+//! PaddlePaddle's operators that move whole sequences fail if one is empty, or if tokens have sequences of their own.
+//! So a part of the sequences is represented by the list of its tokens' numbers, and `gather` moves the values.
 
 use super::Legaliser;
 use super::row_spaces::Known;
@@ -10,7 +10,7 @@ use crate::ops::{Binary, BinaryKind, Concat, CumSum, Fill, Number, PoolType, Seq
 use crate::program::{DType, Dim, RowsId, Type};
 use crate::wire::{OpAttr, OpDesc};
 
-/// Sums of each number and those before it.
+/// Running sums that include each number itself.
 const SUMS: CumSum = CumSum { axis: 0, exclusive: false, reverse: false };
 
 /// A list of whole numbers.
@@ -19,8 +19,8 @@ pub(super) fn list(dtype: DType) -> Type {
 }
 
 impl Legaliser<'_> {
-    /// How long sequences are: what there is of ones for each token, and the same as whole numbers. The former keeps the
-    /// offsets of what the sequences belong to, if these are tokens themselves.
+    /// The lengths of sequences, twice: as the sum of a one for each token, and as whole numbers. If the sequences
+    /// belong to tokens, the first variable keeps the offsets of these tokens' sequences.
     pub(super) fn lengths(
         &mut self,
         at: usize,
@@ -44,12 +44,12 @@ impl Legaliser<'_> {
         (sum, self.reshaped_to(at, lengths, &column, &flat, vec![-1]))
     }
 
-    /// Of each number, the sum of those before it.
+    /// For each number, the sum of the numbers before it.
     pub(super) fn sums_before(&mut self, at: usize, x: String) -> String {
         self.sums(at, CumSum { exclusive: true, ..SUMS }, x, &list(DType::I64))
     }
 
-    /// The numbers of rows, as many as `count` has.
+    /// The numbers of rows. There are as many rows as `count` has.
     pub(super) fn numbers_of_rows(&mut self, at: usize, count: String, rows: RowsId) -> String {
         let ty = Type::with_rows(DType::I64, rows, []);
         let ones = self.declare(at, "fill_constant_batch_size_like", &ty);
@@ -57,7 +57,7 @@ impl Legaliser<'_> {
         self.sums_before(at, ones)
     }
 
-    /// Where sequences of these lengths begin and end, as `lod_reset` takes it.
+    /// The bounds of sequences with these lengths, in the form that `lod_reset` takes.
     pub(super) fn bounds(&mut self, at: usize, lengths: String) -> String {
         let ends = self.sums(at, SUMS, lengths, &list(DType::I64));
         let zero = self.constant(at, Number::Int(0), &Type::new(DType::I64, [1]), "zero");
@@ -65,8 +65,8 @@ impl Legaliser<'_> {
         self.cast(at, bounds, &list(DType::I64), DType::I32)
     }
 
-    /// Notes of the part `rows` of the sequences `of` how long they are and where they begin, among themselves; and which
-    /// tokens they have.
+    /// Notes the lengths, beginnings and tokens of the part `rows` of the sequences `of`. Beginnings are counted within
+    /// the part.
     pub(super) fn part(&mut self, at: usize, rows: RowsId, of: RowsId) -> Option<()> {
         let program = self.program;
         let (outside, inside) = (program.row_space(of).parent?, program.row_space(rows).parent?);
@@ -80,7 +80,8 @@ impl Legaliser<'_> {
             });
         }
         let [starts, lengths] = [own[0].clone(), own[1].clone()];
-        // Each token is as far behind the first one of its sequence as in the list behind where that begins.
+        // A token's distance from the first one of its sequence is its position in the list, minus the position there
+        // at which the sequence begins.
         let begins = self.sums_before(at, lengths.clone());
         let sub = Binary { kind: BinaryKind::Sub };
         let shift = self.emit(at, sub, &[&starts, &begins], &list(DType::I64));
@@ -91,7 +92,7 @@ impl Legaliser<'_> {
         Some(())
     }
 
-    /// A number of each row as often as it has tokens.
+    /// Repeats the number of each row once for each of its tokens.
     pub(super) fn repeated(&mut self, at: usize, x: String, lengths: String) -> String {
         let out = self.declare(at, "repeat_interleave", &list(DType::I64));
         let repeat = OpDesc::new("repeat_interleave")
@@ -113,7 +114,7 @@ impl Legaliser<'_> {
         self.emit(at, Binary { kind: BinaryKind::Add }, &[&each, &places], &list(DType::I64))
     }
 
-    /// The numbers from 0 on, as many as a variable says.
+    /// The numbers from 0 to below `count`.
     fn numbers_below(&mut self, at: usize, count: String) -> String {
         let one = Type::new(DType::I64, [1]);
         let [start, step] = [0, 1].map(|number| self.constant(at, Number::Int(number), &one, "range.bound"));
@@ -127,7 +128,7 @@ impl Legaliser<'_> {
         out
     }
 
-    /// The rows of a value in the order of numbers that belong to them, no two of which are equal.
+    /// The rows of a value, sorted by numbers, which are all different.
     pub(super) fn sorted(
         &mut self,
         at: usize,
@@ -148,7 +149,7 @@ impl Legaliser<'_> {
         self.take(at, x, order, ty, called)
     }
 
-    /// Two variables, one behind the other.
+    /// Joins two variables.
     pub(super) fn joined(&mut self, at: usize, [first, second]: [&String; 2], ty: &Type) -> String {
         self.emit(at, Concat { axis: 0 }, &[first, second], ty)
     }

@@ -1,4 +1,4 @@
-//! Operators that go along sequences. PaddlePaddle's find the offsets beside the values.
+//! Operators that work along sequences. PaddlePaddle's take the offsets from the variables of the values.
 
 use super::row_spaces::Known;
 use super::sequence_positions::list;
@@ -13,8 +13,8 @@ use crate::program::{DType, Dim, RowsId, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
 
 impl Legaliser<'_> {
-    /// The variable of a value, with the offsets of its sequences: PaddlePaddle's operators hand them on or lose them,
-    /// each in its own way. Those that nothing says are left to the operators.
+    /// The variable of a value, with the offsets of its sequences. PaddlePaddle's operators pass offsets on or lose
+    /// them, each in its own way. If no variable tells the offsets, they are left to the operators.
     pub(super) fn with_offsets(&mut self, at: usize, var: VarId) -> String {
         let (program, name) = (self.program, self.name(var));
         match program.ty(var).rows {
@@ -23,7 +23,7 @@ impl Legaliser<'_> {
         }
     }
 
-    /// The same with the offsets of all levels, where an input has several.
+    /// The variable of a value, with the offsets of all levels, if an input has several.
     pub(super) fn with_levels(&mut self, at: usize, var: VarId) -> String {
         let (program, name) = (self.program, self.name(var));
         let ty = program.ty(var);
@@ -36,7 +36,7 @@ impl Legaliser<'_> {
         }
     }
 
-    /// A variable with the offsets of the sequences whose tokens, in any order, are `rows`.
+    /// A variable with the offsets of the sequences whose tokens are `rows`, in any order.
     pub(super) fn at_offsets(&mut self, at: usize, x: String, ty: &Type, rows: RowsId) -> String {
         let rows = self.stored_as(rows);
         if self.program.rows_of_whole_sequences(rows).is_none() {
@@ -48,7 +48,8 @@ impl Legaliser<'_> {
         }
     }
 
-    /// A variable with the offsets of another one. There is no kernel for truth values, but a cast keeps offsets.
+    /// A variable with the offsets of another one. PaddlePaddle has no kernel for truth values, but a cast keeps
+    /// offsets.
     fn reset(&mut self, at: usize, x: String, ty: &Type, of: String) -> String {
         if of == x {
             return x;
@@ -95,14 +96,15 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// Whether sequences, or those that they are a part of, come from outside.
+    /// Whether sequences, or those of which they are a part, come from outside.
     pub(super) fn is_fed(&self, rows: RowsId) -> bool {
         let drawn = self.program.drawn_from(rows);
         self.program.inputs().iter().any(|&input| self.program.ty(input).rows == Some(drawn))
     }
 
-    /// One row for each sequence of a variable that has offsets. The real pooling wants at least as many tokens as there are
-    /// sequences, which those that a `while` gives need not have: they get one more, of zeros, which is left out of the result.
+    /// Pools the sequences of a variable with offsets to one row each. The real pooling needs at least as many tokens
+    /// as there are sequences. Sequences that a `while` gives may have fewer, so they get one more, of zeros, which is
+    /// left out of the result.
     fn pooled(
         &mut self,
         at: usize,
@@ -131,7 +133,7 @@ impl Legaliser<'_> {
         Ok(self.sliced(at, pooled, &of_row, 0, -1))
     }
 
-    /// The real pooling, which notes where a maximum is.
+    /// Appends the real pooling, which notes the position of a maximum.
     pub(super) fn pool_tokens(
         &mut self,
         at: usize,
@@ -154,8 +156,8 @@ impl Legaliser<'_> {
         self.of_tokens(at, operator, inputs)
     }
 
-    /// The real kernel takes exponentials of numbers as they are, the largest of each sequence is subtracted before; and
-    /// of one number for each token: of several, it is written out.
+    /// The real kernel takes exponentials without a shift, so the largest element of each sequence is subtracted
+    /// before. It takes one number for each token only; for several, the formula is written out.
     pub(super) fn sequence_softmax(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let program = self.program;
         let ty = program.ty(operator.inputs[0]);
@@ -189,7 +191,7 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// The real operator notes what its gradient needs, in the exponentials that it computes with.
+    /// The real operator has outputs for its gradient: the exponentials with which it computes.
     pub(super) fn linear_chain_crf(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let program = self.program;
         let [emission, transition, label] = [0, 1, 2].map(|k| operator.inputs[k]);
@@ -212,7 +214,7 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// The real operator wants narrow labels.
+    /// The real operator needs 32-bit labels.
     pub(super) fn warpctc(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let label = operator.inputs[1];
         let logits = self.with_offsets(at, operator.inputs[0]);
@@ -227,7 +229,7 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// An operator that PaddlePaddle has for numbers with at least one dimension beside the rows.
+    /// An operator that PaddlePaddle has only for tokens with at least one dimension.
     fn of_tokens<const N: usize>(
         &mut self,
         at: usize,
@@ -249,7 +251,7 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// The variable, or one of its elements with a dimension beside the rows, where it has none.
+    /// The variable. If its tokens have no dimension, they get one of size 1.
     pub(super) fn in_columns(
         &mut self,
         at: usize,
@@ -264,8 +266,8 @@ impl Legaliser<'_> {
         }
     }
 
-    /// PaddlePaddle has windows of ids, and those that filters are multiplied with. Windows alone are their product with a
-    /// filter for each element.
+    /// PaddlePaddle has windows of ids, and windows that are multiplied with filters. Plain windows are multiplied with
+    /// filters that each choose an element.
     pub(super) fn sequence_window(
         &mut self,
         at: usize,
@@ -339,7 +341,7 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// One with windows along sequences is a convolution.
+    /// A product with windows along sequences is a convolution.
     pub(super) fn matmul(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let Some((x, SequenceWindow { start, length, .. })) = self.windows.get(&operator.inputs[0]).cloned()
         else {
@@ -362,7 +364,7 @@ impl Legaliser<'_> {
     }
 }
 
-/// Whether nothing is done with a value but products with matrices that are the same for all rows.
+/// Whether a value is read only by products with matrices that are the same for all rows.
 fn is_only_multiplied(program: &Program, var: VarId) -> bool {
     let is_product = |operator: &Operator| {
         let filter = operator.inputs.get(1).map(|&filter| program.ty(filter));
@@ -395,7 +397,7 @@ pub(super) fn lod_reset(of: String) -> OpDesc {
         .with_attr(OpAttr::bool("append", false))
 }
 
-/// The type, with a dimension of 1 where it has none beside the rows.
+/// The type, with a dimension of 1 if it has none besides the rows.
 pub(super) fn at_least_column(ty: &Type) -> Type {
     let dims = if ty.dims.is_empty() { vec![Dim::from(1)] } else { ty.dims.clone() };
     Type { dims, ..*ty }

@@ -1,4 +1,4 @@
-//! Operators whose kernels do less in PaddlePaddle. What they do not do is written with other operators, or refused.
+//! Operators whose kernels do less in PaddlePaddle. The rest is written with other operators, or refused.
 
 use super::operators::small;
 use super::{LegaliseError, Legaliser};
@@ -11,11 +11,11 @@ use crate::ops::{
 use crate::program::{DType, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
 
-/// PaddlePaddle's normalisation of layers takes no larger one.
+/// The largest epsilon of PaddlePaddle's layer normalisation.
 const LARGEST_EPSILON: f64 = 1e-3;
 
 impl Legaliser<'_> {
-    /// Appends an operator of ours that PaddlePaddle has too. Its output is a new variable.
+    /// Appends one of our operators that PaddlePaddle has too. Its output is a new variable.
     pub(super) fn emit(&mut self, at: usize, op: impl Into<Op>, inputs: &[&String], ty: &Type) -> String {
         let (op, inputs): (Op, Vec<String>) = (op.into(), inputs.iter().map(ToString::to_string).collect());
         let out = self.declare(at, op.name(), ty);
@@ -23,7 +23,7 @@ impl Legaliser<'_> {
         out
     }
 
-    /// Some functions are computed with the usual numbers, whatever their attributes say.
+    /// Some functions ignore their attributes, and are computed with the default ones.
     pub(super) fn unary(&mut self, at: usize, operator: &Operator, op: &Unary) -> Result<(), LegaliseError> {
         let ty = self.program.ty(operator.outputs[0]);
         let x = &self.name(operator.inputs[0]);
@@ -50,7 +50,7 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// Windows that are spread over an image have their maxima from another operator.
+    /// Another operator computes the maxima of windows that are spread over an image.
     pub(super) fn pool(&mut self, at: usize, operator: &Operator, op: &Pool2d) -> Result<(), LegaliseError> {
         match (op.paddings, op.pooling_type) {
             (Padding::Explicit([0, 0, 0, 0]), PoolKind::Max) if op.adaptive => {}
@@ -64,7 +64,8 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// What is summed is left out by a subtraction: the real kernel reads it again, after it may have overwritten it.
+    /// Exclusive sums are inclusive ones minus the elements, as the real kernel reads elements again after it may have
+    /// overwritten them.
     pub(super) fn sums(&mut self, at: usize, op: CumSum, x: String, ty: &Type) -> String {
         let sums = self.emit(at, CumSum { exclusive: false, ..op }, &[&x], ty);
         match op.exclusive {
@@ -90,7 +91,7 @@ impl Legaliser<'_> {
         self.same(at, operator)
     }
 
-    /// Some losses are of columns only. Some keep a value for their gradient.
+    /// Some losses take columns only. Some keep a value for their gradient.
     pub(super) fn loss(
         &mut self,
         at: usize,
@@ -112,7 +113,7 @@ impl Legaliser<'_> {
         self.of_one_shape(at, operator, kept)
     }
 
-    /// An operator that PaddlePaddle has, but without broadcasting; it may keep a value for its gradient.
+    /// An operator that PaddlePaddle has without broadcasting. It may keep a value for its gradient.
     pub(super) fn of_one_shape(
         &mut self,
         at: usize,

@@ -1,4 +1,4 @@
-//! Loops, whose state is in variables that the body overwrites when it ends: those on everything, and what all have in common.
+//! Loops on everything, and what all loops share. The state is in variables that the body overwrites when it ends.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ impl Legaliser<'_> {
         let inner = self.new_block(Some(at));
         self.bind(body, &state);
         self.block(inner, body)?;
-        // What is state itself is copied before any state is overwritten.
+        // Results that are state themselves are copied before any state is overwritten.
         let params = &program.block(body).params;
         let next = program.block(body).results.iter().zip(params);
         let copied = |(&result, &param): (&VarId, &VarId)| match result {
@@ -54,7 +54,8 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// Appends the operator that runs a block for as long as a variable, which it overwrites, holds.
+    /// Appends the operator that runs a block as long as the variable `holds` is true. The block overwrites this
+    /// variable.
     pub(super) fn push_loop(&mut self, at: usize, inner: usize, holds: String) {
         let captured: BTreeSet<String> =
             self.captured(inner).into_iter().filter(|name| *name != holds).collect();
@@ -73,7 +74,7 @@ impl Legaliser<'_> {
         self.push(at, desc);
     }
 
-    /// Appends the condition block of a loop, on the state as it is, and returns its result.
+    /// Appends the condition block of a loop, on the current state, and returns its result.
     pub(super) fn condition(
         &mut self,
         at: usize,
@@ -85,13 +86,13 @@ impl Legaliser<'_> {
         Ok(self.program.block(block).results[0])
     }
 
-    /// Lets the parameters of a block be these variables.
+    /// Binds the parameters of a block to these variables.
     pub(super) fn bind(&mut self, block: BlockId, state: &[String]) {
         let params = self.program.block(block).params.iter();
         self.names.extend(params.copied().zip(state.iter().cloned()));
     }
 
-    /// A variable without rows, for values of a type.
+    /// A variable without rows, for values of this type.
     pub(super) fn none_of(
         &mut self,
         at: usize,
@@ -105,7 +106,7 @@ impl Legaliser<'_> {
         Ok(self.constant(at, zero(ty.dtype), &Type { rows: None, dims, ..ty.clone() }, "collected"))
     }
 
-    /// A variable in which PaddlePaddle keeps something else than a tensor.
+    /// A variable in which PaddlePaddle keeps something other than a tensor.
     pub(super) fn special(&mut self, at: usize, name: &str, kind: VarKind) -> String {
         let name = self.free(name);
         self.homes.insert(name.clone(), at);
@@ -114,7 +115,7 @@ impl Legaliser<'_> {
     }
 }
 
-/// Nothing, in a type.
+/// Zero, or `false`.
 fn zero(dtype: DType) -> Number {
     match dtype {
         DType::Bool => Number::Bool(false),

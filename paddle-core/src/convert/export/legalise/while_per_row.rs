@@ -1,5 +1,5 @@
-//! `while` that rows leave one by one. It holds the state of all rows, and a mask of those that are still in it. An iteration
-//! takes these, and puts their new state beside that of the others.
+//! `while` that rows leave one by one. The loop holds the state of all rows, and a mask of those that are still in it.
+//! An iteration takes these rows, and merges their new state with that of the others.
 
 use super::row_spaces::{Chosen, Known};
 use super::sequence_positions::list;
@@ -7,25 +7,26 @@ use super::{LegaliseError, Legaliser, mask_type};
 use crate::ops::{Binary, BinaryKind, Fill, Number, Operator, Scale};
 use crate::program::{BlockId, DType, RowsId, Type, VarId};
 
-/// A row and an iteration as one number: rows are this far apart, which is more iterations than a loop has.
+/// A row and an iteration are stored as one number. Rows are this far apart, which is more than the iterations of any
+/// loop.
 const ITERATIONS: f64 = 4_294_967_296.0;
 
-/// Variables for what a `while` gives.
+/// The variables with the values that a `while` collects.
 struct Collected {
-    /// The values, one variable for each that is collected.
+    /// One variable for each collected value.
     values: Vec<String>,
-    /// For each of their rows, the row of the loop and the iteration as one number.
+    /// For each row of these values, the row of the loop and the iteration, as one number.
     numbers: String,
-    /// These numbers in the next iteration, of all rows of the loop.
+    /// For all rows of the loop, these numbers in the next iteration.
     next: String,
-    /// In how many iterations each row has been.
+    /// For each row, the number of iterations in which it was.
     lengths: String,
     /// The rows of the loop.
     rows: RowsId,
 }
 
 impl Legaliser<'_> {
-    /// A mask says which rows are still in the loop. What is collected comes with numbers that say where it belongs.
+    /// A mask has the rows that are still in the loop. Collected values come with numbers that say where they belong.
     pub(super) fn while_rows(
         &mut self,
         at: usize,
@@ -104,7 +105,7 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// The state of all rows of a loop: a copy, without offsets.
+    /// A copy of the state of all rows of a loop, without offsets.
     fn held(&mut self, at: usize, var: VarId) -> String {
         let program = self.program;
         match program.is_sequence(program.ty(var)) {
@@ -116,7 +117,7 @@ impl Legaliser<'_> {
         }
     }
 
-    /// Variables for what a `while` gives, of no row as yet.
+    /// Declares variables for the values that a `while` collects, without rows.
     fn collect(
         &mut self,
         at: usize,
@@ -132,7 +133,7 @@ impl Legaliser<'_> {
         }
         let none = Type::new(DType::I64, [0]);
         let numbers = self.constant(at, Number::Int(0), &none, "numbers");
-        // The first iteration of row n is n * ITERATIONS.
+        // The first iteration of row n has the number n * ITERATIONS.
         let of_rows = Type::with_rows(DType::I64, rows, []);
         let row = self.numbers_of_rows(at, count.clone(), rows);
         let next = self.emit(at, Scale { scale: ITERATIONS, bias: 0.0 }, &[&row], &list(DType::I64));
@@ -141,7 +142,7 @@ impl Legaliser<'_> {
         Ok(Collected { values, numbers, next, lengths, rows })
     }
 
-    /// Puts what an iteration gives behind what there is.
+    /// Appends the values of an iteration to those that were collected before.
     fn give(&mut self, at: usize, given: &[VarId], collected: &Collected, mask: &str) {
         let program = self.program;
         let list = list(DType::I64);

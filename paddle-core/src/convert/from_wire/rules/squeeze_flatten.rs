@@ -16,7 +16,7 @@ impl Reading<'_, '_> {
             axes.is_empty() || axes.iter().any(|&listed| self.axis(x, listed) == Some(axis))
         };
         let dims = &self.ty(x).dims;
-        // Whether a size that is not known yet is 1 cannot be asked, and rows stay.
+        // Whether an unknown size is 1 cannot be decided. Rows stay.
         let unknown = dims.iter().enumerate().any(|(at, dim)| is_listed(at) && dim.constant().is_none());
         let of_rows = rows == 1 && axes.iter().any(|&listed| self.axis(x, listed) == Some(0));
         if unknown || of_rows || (rows == 1 && axes.is_empty()) {
@@ -70,12 +70,12 @@ impl Reading<'_, '_> {
         Ok(true)
     }
 
-    /// Makes one axis of those from `start_axis` to `stop_axis`.
+    /// Merges the axes from `start_axis` to `stop_axis` into one.
     pub(super) fn flatten_range(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let axis = |name| -> Result<usize, ConvertError> {
             let axis = self.desc.attr_long(name)?.unwrap_or(1);
-            // A scalar has the axis of its only element.
+            // A scalar counts as one axis with one element.
             let is_scalar = self.ty(x).rank() == 0 && matches!(axis, -1 | 0);
             match self.axis(x, axis) {
                 Some(axis) => Ok(axis),
@@ -91,14 +91,14 @@ impl Reading<'_, '_> {
         let rows = usize::from(self.ty(x).rows.is_some());
         let dims = self.ty(x).dims.clone();
         if first < rows {
-            // Rows by themselves are one axis already.
+            // Rows alone are one axis already.
             return if last == 0 { self.out(Reshape { dims }, &[x]) } else { Ok(false) };
         }
         let (first, last) = (first - rows, dims.len().min(last + 1 - rows));
         self.flattened(x, &[&dims[..first]], &dims[first..last], &[&dims[last..]])
     }
 
-    /// Makes one axis of those before `axis`, and one of the others.
+    /// Merges the axes before `axis` into one, and the others into another.
     pub(super) fn flatten(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let axis = self.desc.attr_int("axis")?.unwrap_or(1);
@@ -117,7 +117,7 @@ impl Reading<'_, '_> {
         self.flattened(x, &[&first], &dims[at..], &[])
     }
 
-    /// Reshapes: the dimensions `flat` become one, between others.
+    /// Appends a reshape that merges the dimensions `flat` into one, between the others.
     fn flattened(
         &mut self,
         x: VarId,

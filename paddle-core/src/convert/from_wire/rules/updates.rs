@@ -1,4 +1,4 @@
-//! Rules for updates. PaddlePaddle's have an output for what they update in place: `ParamOut` for `Param`.
+//! Rules for updates. PaddlePaddle's have an output for each input that they update in place: `ParamOut` for `Param`.
 
 use crate::convert::derived::{self, changed_slot};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
@@ -7,7 +7,8 @@ use crate::ops::{Adam, AdamW, Assign, Momentum, Op, Update};
 use crate::program::Definition;
 
 impl Reading<'_, '_> {
-    /// An update changes a parameter in place. It may write elsewhere what was fed to it, if nothing else reads that.
+    /// An update changes a parameter in place. If the parameter is a fed value, the update may write to another
+    /// variable, provided that nothing else reads the fed value.
     pub(super) fn update(&mut self) -> Result<bool, ConvertError> {
         let Some(update) = derived::named(&self.desc.r#type) else { return Ok(false) };
         let others = ["MasterParam", "SkipUpdate", "Beta1Tensor", "Beta2Tensor", "EpsilonTensor"];
