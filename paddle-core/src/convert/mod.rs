@@ -10,21 +10,17 @@
 //!
 //! * An operator that PaddlePaddle has is written under its name there, with its slots, its attributes and its meaning.
 //! * An operator that PaddlePaddle lacks, or has with another meaning, says so (`Operation::is_ours`), and has a name
-//! that
-//!   starts with `rust.`: `rust.if`, `rust.contract`. PaddlePaddle's `while` overwrites variables of outer blocks; ours
-//!   does not, so it must not be mistaken for it. `gather` has such a name if its indices are no list.
+//!   that starts with `rust.`: `rust.if`, `rust.contract`. PaddlePaddle's `while` overwrites variables of outer blocks;
+//!   ours does not, so it must not be mistaken for it. `gather` has such a name if its indices are no list.
 //! * Attributes have such names if they are the exact form of one of PaddlePaddle's: `rust.scale` is a `FLOAT64` beside
 //!   `scale`, if the number is not one of single precision; `rust.type` is a type with row space and symbolic sizes.
 //! * Blocks nest by `BLOCK` attributes. The values that come into a block are written by its `feed` operators, and its
 //!   results are read by its `fetch` operators, in the order of their columns. In block 0 these are the network's
-//! inputs
-//!   and outputs, in other blocks loop state and results.
+//!   inputs and outputs, in other blocks loop state and results.
 //! * A variable is written once. Only inputs and parameters declare exact types; the others are inferred.
 //! * The first operator, `rust.program`, has the tables of symbols and row spaces; types refer to them by number. It
-//! has
-//!   the number of `shards` into which batches are cut, and lists `gradients` whose order or values the operators do
-//! not
-//!   tell. `rust.if` has the numbers of the row spaces that it makes.
+//!   has the number of `shards` into which batches are cut, and lists `gradients` whose order or values the operators
+//!   do not tell. `rust.if` has the numbers of the row spaces that it makes.
 //! * `op_role` is the role, and `op_callstack` the source place as `file:line:column`, with the layer there.
 //!   `op_role_var` has pairs of a parameter and the gradient that the operator computes, and `forward_block_idx` the
 //!   block that a block differentiates.

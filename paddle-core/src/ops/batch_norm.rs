@@ -8,9 +8,9 @@ use crate::program::{Dim, Type, VarId};
 
 /// `Y = (X - mean) / √(variance + epsilon) · Scale + Bias`, for each channel, the dimension behind the rows.
 ///
-/// In training, mean and variance are those of the batch. `Mean` and `Variance` then become `momentum · before + (1 -
-/// momentum) · of the batch`, unless the batch has no elements. With `is_test`, mean and variance are `Mean` and
-/// `Variance`, which do not change.
+/// In training, mean and variance are those of the batch. `Mean` and `Variance` then become
+/// `momentum · before + (1 - momentum) · of the batch`, unless the batch has no elements. With `is_test`, mean and
+/// variance are `Mean` and `Variance`, which do not change.
 ///
 /// The gradient needs `SavedMean`, the mean, and `SavedVariance`, which is `1 / √(variance + epsilon)` as in
 /// PaddlePaddle.

@@ -11,8 +11,7 @@ use crate::program::{DType, RowsId, Type, VarId};
 /// Runs its first block where `Cond` is true and its second where it is false.
 ///
 /// * `Cond` is bool `[_]` or `[_, 1]`: each block runs on the rows that the condition chooses. Results are merged in
-/// the
-///   order of the rows. A block without rows is not run.
+///   the order of the rows. A block without rows is not run.
 /// * `Cond` is a bool scalar: one block runs, on everything.
 ///
 /// In a gradient, a result without rows is the sum over the blocks.

@@ -8,9 +8,9 @@ use super::{
 };
 use crate::program::{Dim, Type, VarId};
 
-/// Each element of `Input` adds the filters of its channel, times itself, to a window of `Output`. `Output[n, m,
-/// y·stride + i·dilation - padding, …] = Σ Input[n, c, y, x] · Filter[c, m, i, j]`, where the sum is over all terms
-/// with the same place on the left (Dumoulin and Visin 2016, chapter 4).
+/// Each element of `Input` adds the filters of its channel, times itself, to a window of `Output`.
+/// `Output[n, m, y·stride + i·dilation - padding, …] = Σ Input[n, c, y, x] · Filter[c, m, i, j]`, where the sum is over
+/// all terms with the same place on the left (Dumoulin and Visin 2016, chapter 4).
 ///
 /// `Input`: images `[_, channels, height, width]`; `Filter`: `[channels, filters / groups, height, width]`; `Output`:
 /// `[_, filters, (height - 1)·stride - padding + dilation·(filter height - 1) + 1 + output padding, …]`.

@@ -9,9 +9,10 @@ use crate::program::{DType, Dim, Type, VarId};
 /// The negative logarithm of the probability that a conditional random field gives to the labels of each sequence.
 /// Lafferty, McCallum and Pereira, "Conditional random fields", 2001.
 ///
-/// For a sequence of `n` tokens with labels `y`, the score is `start[y₀] + Σₜ Emission[t, yₜ] + Σₜ weight[yₜ₋₁, yₜ] +
-/// stop[yₙ₋₁]`, and the probability is `exp score(y) / Σ exp score(·)`, with the sum over all labels that the tokens
-/// could have. A sequence without tokens gives 0.
+/// For a sequence of `n` tokens with labels `y`, the score is
+/// `start[y₀] + Σₜ Emission[t, yₜ] + Σₜ weight[yₜ₋₁, yₜ] + stop[yₙ₋₁]`, and the probability is
+/// `exp score(y) / Σ exp score(·)`, with the sum over all labels that the tokens could have. A sequence without tokens
+/// gives 0.
 ///
 /// `Emission`: floating point `[tokens, K]`; `Transition`: `[K + 2, K]`, with `start` as row 0, `stop` as row 1, and
 /// `weight` as the others; `Label`: i64 ids, `[_]` or `[_, 1]`, in sequences of the same rows. Sequences of different
@@ -24,9 +25,9 @@ pub struct LinearChainCrf;
 
 /// Gradients of [`LinearChainCrf`] with respect to the emissions and the transitions.
 ///
-/// The probability of neighbouring labels is `p(yₜ₋₁ = j, yₜ = i) = p(yₜ = i) · q(j | i)` with `q(j | i) ∝ exp(Alpha[t
-/// - 1, j] + weight[j, i])`. From the last token on, the gradients add up these probabilities, less 1 for the labels
-/// that are given.
+/// The probability of neighbouring labels is `p(yₜ₋₁ = j, yₜ = i) = p(yₜ = i) · q(j | i)`, with
+/// `q(j | i) ∝ exp(Alpha[t - 1, j] + weight[j, i])`. From the last token on, the gradients add up these probabilities,
+/// less 1 for the labels that are given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinearChainCrfGrad;
 

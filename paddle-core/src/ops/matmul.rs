@@ -16,7 +16,6 @@ use crate::program::{Dim, RowsId, Type, VarId};
 ///
 /// A value with one axis is a matrix of one row as `X`, and of one column as `Y`; the result lacks that axis. Such a
 /// value is not transposed.
-/// transposed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Matmul {
     /// Reads the matrices of `X` as their transposes.

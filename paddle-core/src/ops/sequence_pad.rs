@@ -6,8 +6,8 @@ use super::{
 };
 use crate::program::{DType, Dim, Type, VarId};
 
-/// The tokens of each sequence of `X`, `[tokens, ..]` of any element type, in a row of `length` places: `[P, length,
-/// ..]`. Places behind the last token have `pad_value`.
+/// The tokens of each sequence of `X`, `[tokens, ..]` of any element type, in a row of `length` places:
+/// `[P, length, ..]`. Places behind the last token have `pad_value`.
 ///
 /// A sequence with more tokens than there are places is an error at run time.
 #[derive(Clone, Debug, PartialEq)]

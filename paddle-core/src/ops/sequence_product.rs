@@ -18,8 +18,8 @@ pub struct SequenceProduct;
 
 /// For each token of `X`, the weighted sum of tokens of `Y`. The elements of `X` are not read.
 ///
-/// `W`: `[..]`, a weight for each token of `Index`, which names tokens of `Y` as in [`SequenceProduct`]; `Y`: `[..,
-/// E]`; `Out`: `[.., E]`, on the tokens of `X`.
+/// `W`: `[..]`, a weight for each token of `Index`, which names tokens of `Y` as in [`SequenceProduct`]; `Y`:
+/// `[.., E]`; `Out`: `[.., E]`, on the tokens of `X`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceWeigh;
 

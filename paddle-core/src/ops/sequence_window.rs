@@ -9,8 +9,8 @@ use crate::program::{DType, Dim, Type, VarId};
 /// For each token, a window of `length` tokens of its sequence, side by side. The window starts `start` tokens behind
 /// the token, or before it if `start` is negative. It has `pad_value` where the sequence has no token.
 ///
-/// `X`: `[tokens, D, ..]` of any element type; `Out`: `[tokens, length · D, ..]`. From `[tokens]`, `Out` is `[tokens,
-/// length]`.
+/// `X`: `[tokens, D, ..]` of any element type; `Out`: `[tokens, length · D, ..]`. From `[tokens]`, `Out` is
+/// `[tokens, length]`.
 ///
 /// A convolution along sequences is the product of windows and a matrix of filters.
 #[derive(Clone, Copy, Debug, PartialEq)]

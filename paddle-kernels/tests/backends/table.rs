@@ -1,5 +1,5 @@
-//! A table of measurements of the operators: `cargo test -p paddle-kernels --test backends table -- --ignored
-//! --nocapture`.
+//! A table of measurements of the operators:
+//! `cargo test -p paddle-kernels --test backends table -- --ignored --nocapture`.
 
 use std::collections::BTreeMap;
 use std::path::Path;

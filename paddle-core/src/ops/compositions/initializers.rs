@@ -1,5 +1,5 @@
-//! Initialisers: the operators that give parameters their first values. The table is the source of the checks of `init
-//! = ..`, of the suggestions in messages, and of the documented functions that editors show.
+//! Initialisers: the operators that give parameters their first values. The table is the source of the checks of
+//! `init = ..`, of the suggestions in messages, and of the documented functions that editors show.
 
 use crate::ops::{Fill, GaussianRandom, Number, Op, TruncatedGaussianRandom, UniformRandom};
 use crate::program::{Dim, DimOverflow, Type};

@@ -96,8 +96,8 @@ pub(crate) fn by_times<E>(
     emit(Binary { kind: BinaryKind::Add }.into(), &[divided, rest])
 }
 
-/// Whether each of `0..longest` is below the length of a sequence, for lengths of type `ty`: truth values `[..,
-/// longest]`.
+/// Whether each of `0..longest` is below the length of a sequence, for lengths of type `ty`: truth values
+/// `[.., longest]`.
 pub(crate) fn sequence_mask<E>(
     (lengths, ty): (VarId, &Type),
     longest: &Dim,

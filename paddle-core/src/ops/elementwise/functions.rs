@@ -16,8 +16,8 @@
 /// * `if`: a condition on the attributes, and the message if it does not hold;
 /// * the formula, on numbers of the trait [`Real`](crate::ops::Real);
 /// * `int`: the formula on integers, which may wrap around, if PaddlePaddle defines the function on them;
-/// * `slope`: the derivative in terms of the input, `X`, or of the output, `Out`. A function without one is
-///   constant between jumps and passes no gradient.
+/// * `slope`: the derivative in terms of the input, `X`, or of the output, `Out`. A function without one is constant
+///   between jumps and passes no gradient.
 #[macro_export]
 macro_rules! with_functions {
     ($($callback:ident)::+ $(($($front:tt)*))?) => {

@@ -18,7 +18,6 @@ const LOW: usize = 53;
 /// to its product with 2/π. Without them the product is small enough to be exact (M. Payne and R. Hanek, Radian
 /// reduction for trigonometric functions, 1983). The digits behind the second part contribute a few thousandths of a
 /// unit in the last place of an `f32`, for the number that is nearest to a multiple of π/2.
-/// for the number that is nearest to a multiple of π/2.
 static WITHOUT: [[f64; 2]; 128] = {
     let mut table = [[0.0; 2]; 128];
     let mut i = 0;

@@ -9,7 +9,6 @@
 //!
 //! Each element of a result is one chain of multiply-adds, in this order. Groups of one channel make no matrices; see
 //! `depthwise`.
-//! `depthwise`.
 #![allow(unsafe_code, reason = "calls the matrix product")]
 
 mod depthwise;

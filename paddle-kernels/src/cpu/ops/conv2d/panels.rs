@@ -19,8 +19,8 @@ impl Plane {
     }
 }
 
-/// Maps an axis of a result to an axis of an image: element `tap` of the window at `position` is element `(position ·
-/// step + tap · self.tap + start) / divisor`, if that is a whole number.
+/// Maps an axis of a result to an axis of an image: element `tap` of the window at `position` is element
+/// `(position · step + tap · self.tap + start) / divisor`, if that is a whole number.
 #[derive(Clone, Copy)]
 pub(super) struct Slide {
     pub(super) step: isize,
