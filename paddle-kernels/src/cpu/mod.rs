@@ -1,11 +1,11 @@
 //! The CPU backend.
 #![allow(unsafe_code, reason = "sees elements as bytes")]
 
-mod along;
+mod along_axis;
 mod broadcast;
 mod channels;
-mod classes;
 mod fold;
+mod id_checks;
 pub mod isa;
 mod kernel;
 mod math;
@@ -17,7 +17,7 @@ mod ops;
 mod pieces;
 mod real;
 mod scratch;
-mod share;
+mod sequence_pieces;
 mod sum;
 mod vector;
 mod view;

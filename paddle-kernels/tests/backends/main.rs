@@ -16,6 +16,8 @@ mod gradients;
 mod host;
 mod hostile;
 mod images;
+mod inaccurate;
+mod indices_out_of_range;
 #[path = "../support/lacking.rs"]
 mod lacking;
 mod large;
@@ -24,7 +26,6 @@ mod loops;
 mod machines;
 mod memory;
 mod nested;
-mod places;
 mod programs;
 #[path = "../support/queued.rs"]
 mod queued;
@@ -36,7 +37,6 @@ mod shards;
 mod table;
 mod terms;
 mod tolerance;
-mod worse;
 
 /// Makes a test of each function, for each backend.
 macro_rules! on_every_backend {

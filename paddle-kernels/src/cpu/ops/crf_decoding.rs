@@ -12,7 +12,7 @@ use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
 use crate::cpu::scratch::Scratch;
-use crate::cpu::share::{Piece, Shared, sequences_of_piece, share};
+use crate::cpu::sequence_pieces::{Piece, Shared, sequences_of_piece, share};
 
 struct Decoding<T> {
     labels: Extent,

@@ -7,7 +7,7 @@ use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
 use super::softmax::rows_of_piece;
-use crate::cpu::classes::first_outside;
+use crate::cpu::id_checks::first_outside;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::{Float, ln};

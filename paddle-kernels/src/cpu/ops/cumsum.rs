@@ -6,7 +6,7 @@ use paddle_core::ops::CumSum;
 use paddle_core::plan::{KernelError, Unsupported};
 
 use super::Compile;
-use crate::cpu::along::Along;
+use crate::cpu::along_axis::Along;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_number};
 use crate::cpu::number::Summed;
 use crate::cpu::operands::Operands;

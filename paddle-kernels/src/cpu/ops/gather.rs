@@ -6,8 +6,8 @@ use paddle_core::ops::{Gather, GatherNd};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
-use crate::cpu::along::{Along, product};
-use crate::cpu::classes::first_outside;
+use crate::cpu::along_axis::{Along, product};
+use crate::cpu::id_checks::first_outside;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element};
 use crate::cpu::number::Element;
 use crate::cpu::operands::{Operands, Slot};

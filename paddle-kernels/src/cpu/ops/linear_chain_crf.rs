@@ -11,14 +11,14 @@ use paddle_core::ops::{LinearChainCrf, LinearChainCrfGrad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
-use crate::cpu::classes::first_outside;
+use crate::cpu::id_checks::first_outside;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::{Float, double_exp as exp, double_ln as ln};
 use crate::cpu::operands::{Operands, Reads};
 use crate::cpu::pieces::pieces;
 use crate::cpu::scratch::Scratch;
-use crate::cpu::share::{Piece, Shared, share};
+use crate::cpu::sequence_pieces::{Piece, Shared, share};
 use crate::cpu::sum::sum;
 use crate::messages::{class_out_of_range, same_lengths};
 

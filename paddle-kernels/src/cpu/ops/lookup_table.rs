@@ -6,7 +6,7 @@ use paddle_core::ops::{LookupTable, LookupTableGrad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
-use crate::cpu::classes::first_outside;
+use crate::cpu::id_checks::first_outside;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;

@@ -6,7 +6,7 @@ use paddle_core::ops::{Number, OneHot};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
-use crate::cpu::classes::first_outside;
+use crate::cpu::id_checks::first_outside;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_number};
 use crate::cpu::number::Summed;
 use crate::cpu::operands::Operands;

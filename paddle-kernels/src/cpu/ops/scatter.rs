@@ -7,8 +7,8 @@ use paddle_core::plan::{KernelError, Unsupported};
 
 use super::Compile;
 use super::gather::{Numbers, Positions};
-use crate::cpu::along::Along;
-use crate::cpu::classes::first_outside;
+use crate::cpu::along_axis::Along;
+use crate::cpu::id_checks::first_outside;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element, with_float, with_number};
 use crate::cpu::number::{Element, Float, Summed};
 use crate::cpu::operands::Operands;

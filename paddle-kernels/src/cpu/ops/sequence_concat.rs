@@ -6,11 +6,11 @@ use paddle_core::ops::{SequenceConcat, SequenceConcatGrad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
-use crate::cpu::along::product;
+use crate::cpu::along_axis::product;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element, with_float};
 use crate::cpu::number::{Element, Float};
 use crate::cpu::operands::Operands;
-use crate::cpu::share::{Shared, sequences, sequences_of_piece, share};
+use crate::cpu::sequence_pieces::{Shared, sequences, sequences_of_piece, share};
 use crate::messages::made_lengths;
 
 struct Concat<T> {

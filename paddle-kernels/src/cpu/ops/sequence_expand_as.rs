@@ -6,11 +6,11 @@ use paddle_core::ops::SequenceExpandAs;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
-use crate::cpu::along::product;
+use crate::cpu::along_axis::product;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element};
 use crate::cpu::number::Element;
 use crate::cpu::operands::Operands;
-use crate::cpu::share::{sequences, sequences_of_piece};
+use crate::cpu::sequence_pieces::{sequences, sequences_of_piece};
 
 struct ExpandAs<T> {
     dims: Vec<Extent>,

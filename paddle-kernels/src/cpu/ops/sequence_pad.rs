@@ -6,11 +6,11 @@ use paddle_core::ops::{Number, SequencePad, SequenceUnpad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
-use crate::cpu::along::product;
+use crate::cpu::along_axis::product;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element};
 use crate::cpu::number::{Constant, Element};
 use crate::cpu::operands::Operands;
-use crate::cpu::share::{Shared, sequences, sequences_of_piece, share};
+use crate::cpu::sequence_pieces::{Shared, sequences, sequences_of_piece, share};
 use crate::messages::enough_places;
 
 struct Pad<T> {

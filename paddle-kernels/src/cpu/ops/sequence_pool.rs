@@ -4,13 +4,13 @@ use paddle_core::ops::{PoolType, SequencePool, SequencePoolGrad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
-use crate::cpu::along::product;
+use crate::cpu::along_axis::product;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
 use crate::cpu::pieces::pieces;
-use crate::cpu::share::{sequences, sequences_of_piece};
+use crate::cpu::sequence_pieces::{sequences, sequences_of_piece};
 use crate::cpu::sum::{LANES, sum_rows};
 
 struct Pool<T> {

@@ -7,12 +7,12 @@ use paddle_core::ops::{SequenceProduct, SequenceSpread, SequenceWeigh};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
-use crate::cpu::along::product;
+use crate::cpu::along_axis::product;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
-use crate::cpu::share::{Shared, sequences, sequences_of_piece, share};
+use crate::cpu::sequence_pieces::{Shared, sequences, sequences_of_piece, share};
 use crate::cpu::sum::dot;
 use crate::messages::no_such_token;
 

@@ -6,7 +6,7 @@ use paddle_core::plan::{KernelError, Unsupported};
 use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single};
 use crate::cpu::operands::Operands;
-use crate::cpu::share::{sequences, sequences_of_piece};
+use crate::cpu::sequence_pieces::{sequences, sequences_of_piece};
 
 struct Range;
 

@@ -6,7 +6,7 @@ use paddle_core::ops::SequenceReshape;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
-use crate::cpu::along::product;
+use crate::cpu::along_axis::product;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element};
 use crate::cpu::number::Element;
 use crate::cpu::operands::Operands;

@@ -7,12 +7,12 @@ use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
 use super::softmax::softmax_rows;
-use crate::cpu::along::product;
+use crate::cpu::along_axis::product;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::{Float, exp};
 use crate::cpu::operands::Operands;
-use crate::cpu::share::{sequences, sequences_of_piece};
+use crate::cpu::sequence_pieces::{sequences, sequences_of_piece};
 use crate::cpu::sum::{LANES, sum_rows};
 
 struct Softmax<T> {

@@ -7,12 +7,12 @@ use paddle_core::ops::{Number, SequenceWindow, SequenceWindowGrad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
-use crate::cpu::along::product;
+use crate::cpu::along_axis::product;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element, with_float};
 use crate::cpu::number::{Constant, Float};
 use crate::cpu::operands::Operands;
-use crate::cpu::share::{sequences, sequences_of_piece};
+use crate::cpu::sequence_pieces::{sequences, sequences_of_piece};
 
 /// The position of windows: that of token `t` starts at token `t + start`.
 #[derive(Clone, Copy)]

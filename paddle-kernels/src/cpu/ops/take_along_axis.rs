@@ -6,8 +6,8 @@ use paddle_core::ops::{TakeAlongAxis, TakeAlongAxisGrad};
 use paddle_core::plan::{KernelError, Unsupported};
 
 use super::Compile;
-use crate::cpu::along::{Along, Sizes};
-use crate::cpu::classes::first_outside;
+use crate::cpu::along_axis::{Along, Sizes};
+use crate::cpu::id_checks::first_outside;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element, with_float};
 use crate::cpu::number::{Element, Float};
 use crate::cpu::operands::Operands;

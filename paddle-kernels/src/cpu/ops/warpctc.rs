@@ -14,7 +14,7 @@ use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::{Float, double_exp as exp, double_ln as ln};
 use crate::cpu::operands::Operands;
 use crate::cpu::scratch::Scratch;
-use crate::cpu::share::{Piece, Shared, share};
+use crate::cpu::sequence_pieces::{Piece, Shared, share};
 use crate::cpu::sum::sum;
 use crate::messages::check_ctc_labels;
 
