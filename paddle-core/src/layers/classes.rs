@@ -37,7 +37,7 @@ macro_rules! with_class_layers {
                      k: Int = 1 "How many.")
                 => accuracy;
 
-            /// The entries of a table that ids stand for: `[_]` gives `[_, size]`, `[_, 1]` gives `[_, 1, size]`.
+            /// The entries of a table with these ids: `[_]` gives `[_, size]`, `[_, 1]` gives `[_, 1, size]`.
             ///
             /// Parameter: `w`, `[entries, size]`, uniform by Xavier's rule at first.
             embedding(ids: Value "Numbers of entries, i64.", size: Sizes "The table: `[entries, size of one]`.";

@@ -37,7 +37,7 @@ macro_rules! loss_layers {
                     => |call| loss(call, LossKind::$kind);
             )*
 
-            /// How wrong the order of two scores is: `ln(1 + exp o) - label · o` with `o = left - right`.
+            /// The loss of the order of two scores: `ln(1 + exp o) - label · o` with `o = left - right`.
             rank_loss(label: Value "How probable it is that the left one ranks above the right one: from 0.0 to 1.0.",
                       left: Value "The left score.", right: Value "The right score.";)
                 => rank_loss;

@@ -16,15 +16,15 @@ macro_rules! with_made_sequence_layers {
             sequence(x: Value "Rows of equally many places.";)
                 => sequence;
 
-            /// The sequences of one value, and behind each that of the next: `sequence_concat([title, text])`.
+            /// The sequences of several values, joined row by row: `sequence_concat([title, text])`.
             sequence_concat(x: Values "The sequences, all of the same rows.";)
                 => sequence_concat;
 
-            /// The tokens of which a condition holds.
+            /// The tokens for which a condition holds.
             sequence_filter(x: Value "The sequences.", keep: Value "A truth value for each token.";)
                 => sequence_filter;
 
-            /// For each token of `index` the token of `x` that has this position in the sequence of the same row.
+            /// For each token of `index`, the token of `x` at this position in the sequence of the same row.
             sequence_gather(x: Value "The sequences.", index: Whole "Positions, i64, counted from 0: sequences of the same rows.";)
                 => sequence_gather;
 
@@ -38,7 +38,7 @@ macro_rules! with_made_sequence_layers {
             sequence_positions(x: Value "The sequences, of which only the lengths count.";)
                 => sequence_positions;
 
-            /// A new sequence for each row, of so many tokens: 0, 1, 2, …, i64.
+            /// A new sequence for each row, with `length` tokens: 0, 1, 2, …, i64.
             sequence_range(length: Whole "How many tokens each row gets, i64, at least 0: `[_]` or `[_, 1]`.";)
                 => sequence_range;
 
@@ -46,13 +46,13 @@ macro_rules! with_made_sequence_layers {
             sequence_reshape(x: Value "The sequences.", dim: Size "How many elements a token gets.";)
                 => sequence_reshape;
 
-            /// Of each sequence the tokens from `offset` on, as many as `length` says. One that does not have them ends the
-            /// run with an error: `minimum(sequence_length(x), 5)` takes 5, or all that there are.
+            /// A part of each sequence: `length` tokens from the token `offset` on. A sequence with fewer tokens ends the run
+            /// with an error; with a length of `minimum(sequence_length(x), 5)`, such a sequence gives all of its tokens.
             sequence_slice(x: Value "The sequences.", offset: Whole "The position of the first token, i64: a number, or one for each row.",
                            length: Whole "How many tokens, i64: a number, or one for each row.";)
                 => sequence_slice;
 
-            /// The first places of each row as a sequence of so many tokens: what `sequence_pad` filled, without the rest.
+            /// The first `length` places of each row as a sequence: the tokens that `sequence_pad` padded.
             sequence_unpad(x: Value "Rows of equally many places: `[_, T, ..]`.",
                            length: Whole "How many of them are tokens, i64: a number, or one for each row.";)
                 => sequence_unpad;

@@ -18,7 +18,7 @@ macro_rules! with_move_layers {
                    shape: Shape "The sizes behind the rows; one may be -1, which stays as it is.";)
                 => expand;
 
-            /// Backward along axes.
+            /// `x` with its elements in reverse order along axes.
             flip(x: Value "What to turn around.", axis: Ints "Along which axes, that of the rows counted as 0.";)
                 => flip;
 
@@ -29,7 +29,7 @@ macro_rules! with_move_layers {
                 mode: Choice(constant, reflect, replicate, circular) = "constant" "Whether they are that value, what stands inside as in a mirror, the first and the last element, or what stands at the other end.")
                 => pad;
 
-            /// Around along axes: what falls out at the end comes in at the start.
+            /// `x` with its elements shifted along axes. Elements that leave at the end come in at the start.
             roll(x: Value "What to move.", shift: Ints "By how many elements, along each axis.";
                  axis: Ints = 1 "Along which axes, that of the rows counted as 0.")
                 => roll;
@@ -45,7 +45,7 @@ macro_rules! with_move_layers {
                   axis: Int = 1 "Which axis of the result is new, that of the rows counted as 0.")
                 => stack;
 
-            /// `x` several times over.
+            /// `x` repeated along its dimensions.
             tile(x: Value "What to repeat.", times: Sizes "How many times along each dimension behind the rows.";)
                 => tile;
 

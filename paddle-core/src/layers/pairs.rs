@@ -23,7 +23,7 @@ macro_rules! with_pair_layers {
                               pairs: Whole "The positions, as `sequence_pairs` gives them.";)
                 => sequence_products;
 
-            /// For each token the sum of those that it is paired with, each times a weight: `[H]` and `[H, E]` give `[H, E]`.
+            /// For each token, the weighted sum of the tokens in its pairs: `[H]` and `[H, E]` give `[H, E]`.
             sequence_sums(weights: Value "A weight, or several, `[..]`, for each pair.", y: Value "The sequences that the positions are of, of tokens `[.., E]`.",
                           pairs: Whole "The positions, as `sequence_pairs` gives them.";)
                 => sequence_sums;

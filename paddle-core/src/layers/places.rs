@@ -19,13 +19,13 @@ macro_rules! with_place_layers {
                    step: Int = 1 "From one to the next.")
                 => arange;
 
-            /// Where the largest element along an axis is, i64; of equal ones, the first.
+            /// The index of the largest element along an axis, i64. Among equal elements, it is that of the first.
             argmax(x: Value "Where to look.";
                    axis: Int = -1 "Along which axis, that of the rows counted as 0.",
                    keep_dim: Flag = false "Whether the axis stays, with size 1.")
                 => |call| argmax(call, true);
 
-            /// Where the smallest element along an axis is, i64; of equal ones, the first.
+            /// The index of the smallest element along an axis, i64. Among equal elements, it is that of the first.
             argmin(x: Value "Where to look.";
                    axis: Int = -1 "Along which axis, that of the rows counted as 0.",
                    keep_dim: Flag = false "Whether the axis stays, with size 1.")
@@ -47,7 +47,7 @@ macro_rules! with_place_layers {
                 param: Name "The name of the counts: every use of a name shares.")
                 => auc;
 
-            /// Sums along an axis so far.
+            /// Running sums along an axis.
             cumsum(x: Value "What to sum.";
                    axis: Int = -1 "Along which axis, that of the rows counted as 0.",
                    exclusive: Flag = false "Whether an element itself is left out of its sum.",

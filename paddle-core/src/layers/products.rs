@@ -14,7 +14,7 @@ macro_rules! with_product_layers {
             ///
             /// Parameters: `w`, `[inputs, size]`, uniform by Xavier's rule at first; `b`, `[size]`, zero at first.
             ///
-            /// Of several inputs, `fc([x, y], size)`, it is the sum of their products: `x · w0 + y · w1 + b`.
+            /// With several inputs, `fc([x, y], size)`, it adds their products: `x · w0 + y · w1 + b`.
             fc(x: Values "What to connect.", size: Size "How many outputs.";
                axis: Int = 1 "From which axis on dimensions are flattened, that of the rows counted as 0: with `axis = -1`, `[_, BEAM, inputs]` gives `[_, BEAM, size]`.",
                bias: Flag = true "Whether to add `b`.",

@@ -15,7 +15,7 @@ use crate::program::{BuildError, DType, RowsId, Type, VarId};
 macro_rules! with_random_layers {
     ($($callback:ident)::+) => {
         $($callback)::+! {
-            /// 1 with the probability that an element of `x` is, and 0 else. Every step draws others.
+            /// For each element of `x`, 1 with this probability, otherwise 0. Every step draws others.
             bernoulli(x: Value "Probabilities.";)
                 => bernoulli;
 

@@ -20,15 +20,15 @@ macro_rules! with_sequence_layers {
                           pad_value: Number = 0.0 "What a sequence without tokens gives.")
                 => sequence_pool;
 
-            /// Each row for every token of its sequence: what `sequence_pool` made one of goes back to the tokens.
+            /// Each row, repeated for every token of its sequence: it brings results of `sequence_pool` back to the tokens.
             sequence_expand(x: Value "The rows.", y: Value "The sequences, of which only the lengths count.";)
                 => |call| of_two(call, SequenceExpandAs);
 
-            /// The tokens of each sequence, last first.
+            /// The tokens of each sequence in reverse order.
             sequence_reverse(x: Value "The sequences.";)
                 => |call| of_one(call, SequenceReverse);
 
-            /// How many tokens each sequence has: i64, `[_]`.
+            /// The number of tokens of each sequence: i64, `[_]`.
             sequence_length(x: Value "The sequences.";)
                 => |call| of_one(call, SequenceLength);
 
@@ -37,12 +37,12 @@ macro_rules! with_sequence_layers {
                           to: Choice(bool, f32, f64, i32, i64) = "bool" "Of which element type the result is.")
                 => sequence_mask;
 
-            /// Normalised exponentials along each sequence: what attention gives its tokens. Each column by itself.
+            /// Normalised exponentials along each sequence, each column by itself: the weights that attention gives to tokens.
             sequence_softmax(x: Value "The logits.";)
                 => |call| of_one(call, SequenceSoftmax);
 
-            /// The tokens of sequences as those of others, with whose values they then combine. Each sequence has to be as
-            /// long as the other of its row; where one is not, the run ends with an error.
+            /// The tokens of sequences as those of others, with whose values they can then be combined. Sequences of one row
+            /// have to have the same length; otherwise the run ends with an error.
             sequence_align(x: Value "The sequences.", y: Value "Those that they become tokens of.";)
                 => |call| of_two(call, SequenceAlign);
 
@@ -75,16 +75,16 @@ macro_rules! with_sequence_layers {
                              label: Value "Class ids, i64, in sequences that are as long.";) weights
                 => linear_chain_crf;
 
-            /// How improbable labels are that tokens read as once equal neighbours are one and blanks are left out:
-            /// connectionist temporal classification, `[_, 1]`. Graves et al. (2006). Labels get no gradient; where there are too
-            /// few tokens for them, the loss is 0.
+            /// Connectionist temporal classification: the loss of labels, `[_, 1]`, that are read from tokens by merging equal
+            /// neighbours and leaving out blanks. Graves et al. (2006). Labels get no gradient. A sequence with too few tokens
+            /// for its labels has a loss of 0.
             warpctc(x: Value "The logits of each token, before softmax: sequences of `[classes]`, one of them the blank.",
                     label: Value "Class ids, i64, in sequences that are no longer.";
                     blank: Int = 0 "The id of the blank.",
                     norm_by_times: Flag = false "Whether gradients, but not the losses, are divided by the number of tokens.")
                 => warpctc;
 
-            /// The labels of a sequence that are the most probable in a conditional random field, i64. It shares its parameter
+            /// The most probable labels of a sequence in a conditional random field, i64. It shares its parameter
             /// with `linear_chain_crf` by name: `crf_decoding(x, param = "tags")`.
             crf_decoding(x: Value "What each label counts for each token: sequences of `[labels]`.";) weights
                 => crf_decoding;

@@ -30,16 +30,16 @@ macro_rules! with_shape_layers {
                     stop_axis: Int = -1 "The last of them.")
                 => flatten;
 
-            /// Without axes of size 1.
+            /// `x` without some of its axes of size 1.
             squeeze(x: Value "What to shape.", axis: Ints "Which axes, that of the rows counted as 0.";)
                 => squeeze;
 
-            /// With axes of size 1.
+            /// `x` with new axes of size 1.
             unsqueeze(x: Value "What to shape.",
                       axis: Ints "Which axes of the result they are, ascending, that of the rows counted as 0.";)
                 => unsqueeze;
 
-            /// The axes in another order, in which rows stay first.
+            /// `x` with its axes in another order, in which rows stay first.
             transpose(x: Value "What to turn.", axes: Ints "All axes, that of the rows counted as 0: `[0, 2, 1]`.";)
                 => transpose;
         }

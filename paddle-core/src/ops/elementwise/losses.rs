@@ -43,8 +43,8 @@ macro_rules! with_losses {
                 },
                 slope |x, label| (x - label).max(-delta).min(delta), opposite;
 
-            /// What is lost by taking the distribution of which `x` is the logarithm for that of the labels, element by
-            /// element: `label (ln label - x)`; 0 where the label is not above 0.
+            /// The Kullback-Leibler divergence between labels and a distribution whose logarithm is `x`, element by element:
+            /// `label (ln label - x)`; 0 where the label is not above 0.
             kldiv_loss KlDivergence X Target Loss(;) [ACCUMULATING, EXACT] in (-2.0, 0.0), (0.1, 1.0);
                 |x, label| T::select(label > T::of(0.0), label * (label.ln() - x), T::of(0.0)),
                 slope |_x, label| T::select(label > T::of(0.0), -label, T::of(0.0));
