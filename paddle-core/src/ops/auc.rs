@@ -41,7 +41,7 @@ impl Operation for Auc {
         const {
             &Schema {
                 name: "auc",
-                doc: "How probable it is that a positive row ranks above a negative one.",
+                doc: "The probability that a positive row ranks above a negative one.",
                 inputs: &[
                     Slot::of("Predict"),
                     Slot::of("Label"),

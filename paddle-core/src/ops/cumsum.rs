@@ -23,7 +23,7 @@ impl Operation for CumSum {
         const {
             &Schema {
                 name: "cumsum",
-                doc: "Sums along an axis so far.",
+                doc: "Running sums along an axis.",
                 inputs: &[Slot::of("X")],
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::Accumulating("a sum of what comes before"),

@@ -57,7 +57,7 @@ impl Operation for Gather {
         const {
             &Schema {
                 name: "gather",
-                doc: "The elements of x along an axis that index numbers.",
+                doc: "The elements of x along an axis at the indices in index.",
                 inputs: &[Slot::of("X"), Slot::of("Index")],
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::MOVED,

@@ -103,7 +103,7 @@ impl Operation for ScatterRows {
         const {
             &Schema {
                 name: "scatter_rows",
-                doc: "Rows that were put into another order, in the order that they had.",
+                doc: "Reordered rows, back in their former order.",
                 inputs: &[Slot::of("X")],
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::MOVED,

@@ -219,7 +219,7 @@ impl Operation for Interpolate {
     fn schema(&self) -> &'static Schema {
         const NEAREST: Schema = Schema {
             name: "nearest_interp_v2",
-            doc: "Images of another height and width, of the nearest elements.",
+            doc: "Images of another height and width, from the nearest elements.",
             inputs: &[Slot::of("X")],
             outputs: &[Slot::of("Out")],
             accuracy: AccuracyClass::MOVED,
@@ -227,7 +227,7 @@ impl Operation for Interpolate {
         };
         const BILINEAR: Schema = Schema {
             name: "bilinear_interp_v2",
-            doc: "Images of another height and width, of the four elements around each place.",
+            doc: "Images of another height and width, from the four elements around each place.",
             accuracy: AccuracyClass::Accumulating("a sum of four weighted elements"),
             ..NEAREST
         };

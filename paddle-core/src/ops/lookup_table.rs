@@ -58,7 +58,7 @@ impl Operation for LookupTable {
         const {
             &Schema {
                 name: "lookup_table_v2",
-                doc: "The rows of w that ids number.",
+                doc: "The rows of w at the indices in ids.",
                 inputs: &[Slot::of("Ids"), Slot::of("W")],
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::MOVED,

@@ -37,7 +37,7 @@ impl Operation for SequenceGather {
         const {
             &Schema {
                 name: "sequence_gather",
-                doc: "The tokens of x that index numbers, each in the sequence of its row.",
+                doc: "The tokens of x at the positions in index, each in the sequence of its row.",
                 inputs: &[Slot::of("X").with_offsets(), Slot::of("Index").with_offsets().without_gradient()],
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::MOVED,

@@ -14,7 +14,7 @@ impl Operation for SequenceLength {
         const {
             &Schema {
                 name: "sequence_length",
-                doc: "How many tokens each sequence has.",
+                doc: "The number of tokens of each sequence.",
                 inputs: &[Slot::of("X").shape_only().with_offsets().without_gradient()],
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::Exact("whole numbers"),

@@ -16,7 +16,7 @@ impl Operation for SequenceReverse {
         const {
             &Schema {
                 name: "sequence_reverse",
-                doc: "The tokens of each sequence, last first.",
+                doc: "The tokens of each sequence in reverse order.",
                 inputs: &[Slot::of("X").with_offsets()],
                 outputs: &[Slot::of("Y")],
                 accuracy: AccuracyClass::MOVED,

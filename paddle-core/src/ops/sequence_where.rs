@@ -18,7 +18,7 @@ impl Operation for SequenceWhere {
         const {
             &Schema {
                 name: "sequence_where",
-                doc: "The positions of the tokens of which a condition holds.",
+                doc: "The positions of the tokens for which a condition holds.",
                 inputs: &[
                     Slot::of("Condition").with_offsets().without_gradient(),
                     Slot::of("Like").shape_only().with_offsets().without_gradient(),

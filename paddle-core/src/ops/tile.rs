@@ -20,7 +20,7 @@ impl Operation for Tile {
         const {
             &Schema {
                 name: "tile",
-                doc: "x several times over.",
+                doc: "x repeated along its dimensions.",
                 inputs: &[Slot::of("X")],
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::MOVED,

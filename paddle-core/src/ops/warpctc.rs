@@ -33,7 +33,7 @@ impl Operation for WarpCtc {
         const {
             &Schema {
                 name: "warpctc",
-                doc: "-ln p(labels), of all ways in which the tokens of a sequence read as them.",
+                doc: "-ln p(labels), where p adds up all ways to read the tokens of a sequence as the labels.",
                 inputs: &[
                     Slot::of("Logits").with_offsets(),
                     Slot::of("Label").with_offsets().without_gradient(),
