@@ -10,7 +10,7 @@ use paddle_core::ops::{Lrn, LrnGrad, Real};
 use paddle_core::plan::{KernelError, OperandType, Unsupported};
 
 use super::Compile;
-use crate::cpu::along::Along;
+use crate::cpu::along_axis::Along;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
