@@ -1,9 +1,11 @@
-//! From programs to runs: `Program → Plan → run`.
+//! Planning and running: `Program → Plan → run`.
 //!
-//! A program is planned once for a backend: operators that a run needs are fused into groups and
-//! compiled, values get slots with lifetimes, blocks become lists of instructions. For each capacity of the symbolic
-//! sizes the slots are laid out in memory once. A run goes through the instructions; it looks nothing up by name and
-//! allocates nothing.
+//! A program is planned once for a backend. `live` finds the operators that a run needs. `fuse` and `schedule` cut
+//! them into groups. `lower` compiles the groups, and turns blocks into instructions over slots; each slot has a
+//! lifetime. `layout` places the slots in memory, once for each capacity of the symbolic sizes. `machine` then runs
+//! the instructions. A run looks nothing up by name, and allocates nothing once it has seen the largest batch.
+//!
+//! [`Backend`] is the trait that a device implements.
 
 mod backend;
 mod code;

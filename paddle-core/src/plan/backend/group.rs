@@ -1,13 +1,13 @@
-//! Groups: what a backend compiles and launches.
+//! Groups: the unit that a backend compiles and launches.
 
 use super::moves::Move;
 use crate::ops::Op;
 use crate::program::DType;
 
-/// A size that a kernel needs: known when it is compiled, or an index into the sizes that it is launched with.
+/// A size that a kernel needs: either known when the kernel is compiled, or an index into the sizes of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
-    /// Known.
+    /// A size known at compilation.
     Fixed(usize),
     /// `sizes[i]` of the launch.
     Bound(usize),
@@ -37,10 +37,10 @@ impl Layout {
         Layout::of(&[0, 2, 3, 1])
     }
 
-    /// These axes, the slowest first. Rows are the slowest.
+    /// The layout with these axes, the slowest first. Rows, which are axis 0, are always the slowest.
     ///
     /// # Panics
-    /// If it is not an order of all axes that begins with the first.
+    /// If `axes` is not a permutation of all axes, or does not begin with axis 0.
     pub fn of(axes: &[u8]) -> Layout {
         let mut sorted = axes.to_vec();
         sorted.sort_unstable();
@@ -48,17 +48,17 @@ impl Layout {
         if axes.is_sorted() { Layout::ROW_MAJOR } else { Layout(axes.to_vec()) }
     }
 
-    /// Whether the last axis is the fastest, the one before it the next, and so on.
+    /// Whether the axes are in order, with the last axis as the fastest.
     pub fn is_row_major(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The number of axes of the values that may have it; none if any number.
+    /// The number of axes of a value with this layout; none if a value of any rank may have it.
     pub fn rank(&self) -> Option<usize> {
         (!self.is_row_major()).then_some(self.0.len())
     }
 
-    /// The axes of a value of so many, the slowest first.
+    /// The axes of a value of this rank, the slowest first.
     pub fn axes(&self, rank: usize) -> Vec<usize> {
         match self.is_row_major() {
             true => (0..rank).collect(),
@@ -67,31 +67,32 @@ impl Layout {
     }
 }
 
-/// Element type, shape and layout of an operand. It is dense; rows, where there are any, are the first dimension.
+/// Element type, shape and layout of an operand. Operands are dense. If an operand has rows, they are its first
+/// dimension.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OperandType {
     /// Element type.
     pub dtype: DType,
     /// Dimensions.
     pub shape: Vec<Extent>,
-    /// How they lie in memory.
+    /// The order of the axes in memory.
     pub layout: Layout,
 }
 
 impl OperandType {
-    /// In row-major order.
+    /// A type in row-major order.
     pub fn new(dtype: DType, shape: Vec<Extent>) -> Self {
         OperandType { dtype, shape, layout: Layout::ROW_MAJOR }
     }
 
-    /// The number of elements in a launch.
+    /// The number of elements in a launch with these sizes.
     #[inline]
     pub fn elements(&self, sizes: &[usize]) -> usize {
-        // Large sizes before one of zero may have a product that is out of range.
+        // The product of the sizes in front of a size of zero may overflow.
         self.shape.iter().fold(1, |count: usize, extent| count.saturating_mul(extent.get(sizes)))
     }
 
-    /// The number of elements of one row.
+    /// The number of elements of one row in a launch with these sizes.
     #[inline]
     pub fn row_elements(&self, sizes: &[usize]) -> usize {
         self.shape.iter().skip(1).fold(1, |count: usize, extent| count.saturating_mul(extent.get(sizes)))
@@ -114,9 +115,9 @@ pub enum Operand {
 pub struct GroupOp {
     /// Kind and attributes.
     pub op: Op,
-    /// What it reads, in the order of the schema; then the offsets of each operand whose sequences the operator goes
-    /// along ([`Schema::offsets`](crate::ops::Schema::offsets)), i64: one more than sequences, the first 0, none below
-    /// the one before it, the last the number of tokens.
+    /// The operands that it reads, in the order of the schema, then the offsets of each operand along whose sequences
+    /// the operator goes ([`Schema::offsets`](crate::ops::Schema::offsets)). Offsets are i64, one more than there are
+    /// sequences. The first is 0, none is less than the one before it, and the last is the number of tokens.
     pub inputs: Vec<Operand>,
     /// What it writes.
     pub outputs: Vec<Operand>,

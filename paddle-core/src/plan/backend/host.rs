@@ -1,4 +1,4 @@
-//! Elements in host memory, as they are copied to and from a device.
+//! Elements in host memory, which are copied to and from a device.
 
 use crate::memory::{OutOfMemory, try_vec};
 use crate::program::DType;
@@ -68,7 +68,7 @@ macro_rules! host_slice {
 host_slice!(HostSlice);
 host_slice!(HostSliceMut);
 
-/// Elements that the runtime has in hand between two devices.
+/// Elements that the runtime owns, on their way from one device to another.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::plan) enum HostVec {
     Bool(Vec<bool>),

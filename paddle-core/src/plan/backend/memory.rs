@@ -1,22 +1,24 @@
-//! Memories: which there are in a run, and where in them a value is.
+//! The memories of a run, and the places of values in them.
 
 /// The memories of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Memory {
     /// Values within a run, placed by their lifetimes.
     Arena,
-    /// What grows as loops run: values that they save for the backward pass, and that they collect. Each has a lane.
+    /// Values that grow as loops run: those saved for the backward pass, and those that loops collect. Each has a
+    /// lane.
     Tape,
-    /// What leaves the run: outputs, gradients.
+    /// Values that leave the run: outputs and gradients.
     Pool,
-    /// The parameter of this number in the [`Storage`](crate::plan::Storage) that the program was planned with. It outlives the run.
+    /// The buffer of the parameter with this number in the [`Storage`](crate::plan::Storage) that the program was
+    /// planned with. It outlives the run.
     Parameter(u32),
-    /// The state of this number in the storage of what updaters keep. It outlives the run.
+    /// The buffer of the state with this number in the storage of the updaters' states. It outlives the run.
     State(u32),
 }
 
-/// Where a value is: a byte offset in a memory. Offsets are multiples of [`ALIGNMENT`]; those of the rows of an iteration,
-/// which lie among those of all iterations, of the size of an element.
+/// Where a value is: a byte offset in a memory. Offsets are multiples of [`ALIGNMENT`]. The rows of one iteration may
+/// lie among the rows of all iterations; their offset is only a multiple of the size of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
     /// Which memory.
@@ -25,7 +27,7 @@ pub struct Location {
     pub offset: usize,
 }
 
-/// Every value starts at a multiple of this many bytes: a cache line, the widest vector register.
+/// The alignment of values in bytes: the size of a cache line, and of the widest vector register.
 pub const ALIGNMENT: usize = 64;
 
 /// The number of memories that belong to the run alone: arena, tape and pool.
@@ -42,14 +44,15 @@ pub struct Memories<'a, T> {
     pub states: &'a mut [T],
 }
 
-/// The buffers of parameters: for reading, beside other runs, or for writing.
+/// The buffers of the parameters, and which of them the run may write.
 #[derive(Debug)]
 pub enum Values<'a, T> {
-    /// No launch of the run writes any of them.
+    /// The run writes no parameter. Other runs may read the buffers at the same time.
     Read(&'a [T]),
-    /// The run has them for itself.
+    /// The run may write every parameter. No other run uses the buffers.
     Write(&'a mut [T]),
-    /// For reading, but that those of these numbers are elsewhere, where the run has them for itself.
+    /// The run reads the buffers of the first list, and may write those of the second: a buffer there replaces the
+    /// one of the same number, and no other run uses it.
     Apart(&'a [T], &'a mut [(u32, T)]),
 }
 
@@ -66,7 +69,7 @@ impl<T> Values<'_, T> {
         }
     }
 
-    /// The same, for writing; none if the run may only read it.
+    /// The buffer for writing; none if the run may only read it.
     fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         match self {
             Values::Read(_) => None,
@@ -90,7 +93,7 @@ impl<T> Memories<'_, T> {
     /// The buffer of a memory.
     ///
     /// # Panics
-    /// If there is none of this number: a mistake of the plan.
+    /// If there is no buffer of this number, which is a mistake of the plan.
     #[inline]
     pub fn get(&self, memory: Memory) -> &T {
         match memory {
@@ -102,7 +105,7 @@ impl<T> Memories<'_, T> {
         }
     }
 
-    /// The same, for writing; none if the run may only read it.
+    /// The buffer for writing; none if the run may only read it.
     #[inline]
     pub fn get_mut(&mut self, memory: Memory) -> Option<&mut T> {
         match memory {
@@ -114,7 +117,7 @@ impl<T> Memories<'_, T> {
         }
     }
 
-    /// Whether the run may write it.
+    /// Whether the run may write the memory.
     #[inline]
     pub fn is_writable(&self, memory: Memory) -> bool {
         match memory {
@@ -124,7 +127,7 @@ impl<T> Memories<'_, T> {
     }
 }
 
-/// A piece of a buffer that gets another place.
+/// A piece of a buffer, and its new place. All numbers are bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Where it was.

@@ -1,5 +1,9 @@
-//! The boundary between the runtime and the devices. It is narrow and takes groups of operators, not operators; the
-//! runtime never reads an element.
+//! The boundary between the runtime and the devices: a device implements [`Backend`].
+//!
+//! When a program is planned, the runtime asks the backend which operators it supports, which it fuses and which
+//! layouts it takes. Then the backend compiles each [`Group`] of operators to a kernel. A run puts launches of the
+//! kernels into a queue. A [`Launch`] has the sizes and the [`Location`] of each operand; the buffers come beside it,
+//! as [`Memories`]. The runtime itself never touches an element in a buffer: it asks the backend to read or write it.
 
 mod group;
 mod host;
@@ -18,47 +22,47 @@ use crate::memory::OutOfMemory;
 use crate::ops::Op;
 use crate::program::DType;
 
-/// A launch.
+/// One run of a compiled group.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
-    /// The sizes that extents refer to.
+    /// The sizes that [`Extent::Bound`] refers to.
     pub sizes: &'a [usize],
-    /// Inputs, then outputs, of the group.
+    /// Where the operands are: the inputs of the group, then its outputs.
     pub locations: &'a [Location],
     /// The seed of random numbers, which differs between steps and between the iterations of a loop.
     pub seed: u64,
-    /// Which launch of the plan it is, by which a [`Fault`] names it.
+    /// The number of the launch in the plan. A [`Fault`] names the launch by it.
     pub number: u32,
-    /// Of which version the parameters are: in launches of the same version the [constants](Group::constants) have the same elements.
-    /// None if the run may change parameters: then a kernel keeps nothing of them.
+    /// The version of the parameters. In all launches of one version the [constants](Group::constants) have the same
+    /// elements. None if the run may change parameters: then a kernel keeps nothing that it made of them.
     pub version: Option<u64>,
 }
 
-/// A group cannot be compiled.
+/// The error of a backend that cannot compile a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported {
     /// What is not supported.
     pub message: String,
 }
 
-/// A launch failed.
+/// The error of a launch that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Its [number](Launch::number).
+    /// The [number](Launch::number) of the launch.
     pub launch: u32,
-    /// Why.
+    /// The reason.
     pub error: KernelError,
 }
 
-/// Why a launch failed.
+/// The reason why a launch failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KernelError {
-    /// A value was outside of what an operator accepts: a class id without a class.
+    /// An operator does not accept the value of an element: a class id without a class.
     Value {
-        /// What was found and what is expected.
+        /// The value that was found, and the values that are expected.
         message: String,
     },
-    /// The operator needs memory beside its operands, which cannot be had.
+    /// The operator needs memory beside its operands, and there is none.
     OutOfMemory(OutOfMemory),
 }
 
@@ -79,7 +83,7 @@ impl From<OutOfMemory> for KernelError {
     }
 }
 
-/// Where something runs, or is: on a backend itself, or on its [fallback](Backend::fallback).
+/// Where an operator runs, or where a value is: on the backend itself, or on its [fallback](Backend::fallback).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Side {
     /// On the backend.
@@ -90,7 +94,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// Where a backend has an operator run; none if it does not run at all.
+    /// The side on which an operator runs; none if neither side supports it.
     pub fn of<B: Backend>(backend: &B, op: &Op) -> Option<Side> {
         if backend.supports(op) {
             return Some(Side::Own);
@@ -99,89 +103,96 @@ impl Side {
     }
 }
 
-/// Elements that were asked for, and that the host has not got yet.
+/// Stands for elements that the runtime has asked for and the host has not got yet.
 #[derive(Debug)]
 #[must_use = "what was read is waited for"]
 pub struct Token(pub usize);
 
 /// A device.
 ///
-/// Work is put into a *queue*, one for each executor, and done in the order in which it was put there, at some time: [`launch`] and
-/// [`read`] return at once. The host waits in two places only: for the elements of a [`Token`], where a size or a truth value decides
-/// what comes next, and at the end of a run, for all of it.
+/// Each executor has a *queue*. [`launch`], [`read`] and [`write`] put work into it and may return before the work is
+/// done. The device does the work of a queue in order. The host waits in two places only: for the elements of a
+/// [`Token`], if a size or a truth value decides what comes next, and for all work at the end of a run.
 ///
-/// A launch that fails leaves a *fault* in its queue. The launches behind it are not done, or write only what does not outlive the run;
-/// the host is told when it next waits. Whatever a kernel is given, it stays within its operands.
+/// A launch that fails leaves a *fault* in its queue. The launches behind it are left out, or write only memory that
+/// does not outlive the run. The host gets the fault when it next waits. Whatever values a kernel reads, it never
+/// accesses memory outside of its operands.
 ///
-/// Between runs a queue is empty. Memory is then read and written without it: [`upload`], [`download`].
+/// Between runs a queue is empty. Then [`upload`] and [`download`] access memory without a queue.
 ///
 /// [`launch`]: Backend::launch
 /// [`read`]: Backend::read
+/// [`write`]: Backend::write
 /// [`upload`]: Backend::upload
 /// [`download`]: Backend::download
 pub trait Backend {
-    /// A piece of memory.
+    /// A buffer of the device's memory.
     type Buffer;
     /// A compiled group.
     type Kernel;
-    /// Work that is done in order.
+    /// Launches and copies, which the device does in order.
     type Queue;
     /// The backend that runs what this one does not support.
     type Fallback: Backend;
 
-    /// Its name in messages.
+    /// The name of the backend in messages.
     fn name(&self) -> &'static str;
 
-    /// Where operators run that it does not [support](Backend::supports); none if these are errors. What they read is copied there,
-    /// what they write is copied back, and the plan shows it. The elements of both have the same bytes.
+    /// The backend that runs operators which this one does not [support](Backend::supports); without one they are
+    /// errors. The plan copies the inputs of such operators to the fallback, and their outputs back; its text shows
+    /// these copies. An element has the same bytes on both backends.
     fn fallback(&self) -> Option<&Self::Fallback> {
         None
     }
 
-    /// Bytes that one element takes in its memory.
+    /// The size of one element in the memory of the device, in bytes.
     fn element_bytes(&self, dtype: DType) -> usize;
 
-    /// Whether it can run the operator.
+    /// Whether the backend can run the operator.
     fn supports(&self, op: &Op) -> bool;
 
-    /// Whether it compiles groups with this operator as body and an epilogue behind it.
+    /// Whether the backend compiles groups that have this operator as body and an epilogue behind it.
     fn fuses(&self, _body: &Op) -> bool {
         false
     }
 
-    /// The layout in which this operator is fastest, as far as its values have as many axes. It has to [take](Backend::takes) it.
+    /// The layout in which this operator is fastest, for those of its operands that have as many axes as the layout.
+    /// The backend has to [take](Backend::takes) the operator in it.
     fn prefers(&self, _op: &Op) -> Option<Layout> {
         None
     }
 
-    /// Whether it compiles the operator with operands in this layout, each by itself in it or in row-major order.
+    /// Whether the backend compiles the operator if any of its operands have this layout and the others are in
+    /// row-major order.
     fn takes(&self, _op: &Op, _layout: &Layout) -> bool {
         false
     }
 
-    /// Compiles a group. Operands are in row-major order, or in a layout that all operators which read or write them take.
+    /// Compiles a group. Each operand is in row-major order, or in a layout that the backend takes for all operators
+    /// which read or write the operand.
     fn compile(&self, group: &Group) -> Result<Self::Kernel, Unsupported>;
 
     /// Allocates memory.
     fn allocate(&self, bytes: usize) -> Result<Self::Buffer, OutOfMemory>;
 
-    /// Called at the start of a run with memory whose contents are dead; a backend for tests fills it with garbage.
+    /// Called at the start of a run for a buffer whose contents nothing reads any more. A backend for tests fills it
+    /// with garbage.
     fn poison(&self, _buffer: &mut Self::Buffer) {}
 
-    /// Copies elements to the device. No queue has work that touches the buffer.
+    /// Copies elements to the device, to the byte offset `offset`. No queue has work that touches the buffer.
     fn upload(&self, from: HostSlice<'_>, to: &mut Self::Buffer, offset: usize);
 
-    /// Copies elements from the device. No queue has work that writes the buffer.
+    /// Copies elements from the device, from the byte offset `offset`. No queue has work that writes the buffer.
     fn download(&self, from: &Self::Buffer, offset: usize, to: HostSliceMut<'_>);
 
-    /// Another buffer with the same contents. No queue has work that writes the buffer.
+    /// Allocates a buffer with the same contents. No queue has work that writes `buffer`.
     fn duplicate(&self, buffer: &Self::Buffer) -> Result<Self::Buffer, OutOfMemory>;
 
-    /// An empty queue.
+    /// Creates an empty queue.
     fn queue(&self) -> Result<Self::Queue, OutOfMemory>;
 
-    /// Makes a buffer `bytes` long, with pieces of what it holds, when the work before it is done, at new places. An error leaves it as
-    /// it was.
+    /// Gives a buffer a length of `bytes`, and moves pieces of its contents to new places in it. The pieces have the
+    /// contents that the work before it in the queue leaves. An error leaves the buffer as it was.
     fn rearrange(
         &self,
         queue: &mut Self::Queue,
@@ -190,13 +201,14 @@ pub trait Backend {
         pieces: &[Piece],
     ) -> Result<(), OutOfMemory>;
 
-    /// Takes the memory that an update, launched with these sizes, needs beside its operands, so that its launch takes none:
-    /// updates are run together or not at all.
+    /// Allocates the memory that an update, launched with these sizes, needs beside its operands, so that its launch
+    /// allocates none. The runtime calls it for all updates before it launches the first: updates are run together or
+    /// not at all.
     fn reserve(&self, _kernel: &Self::Kernel, _sizes: &[usize]) -> Result<(), OutOfMemory> {
         Ok(())
     }
 
-    /// Runs a compiled group.
+    /// Puts a launch of a compiled group into the queue.
     fn launch(
         &self,
         queue: &mut Self::Queue,
@@ -205,7 +217,8 @@ pub trait Backend {
         memories: &mut Memories<'_, Self::Buffer>,
     );
 
-    /// Copies so many elements to the host, as they are when the work before it is done.
+    /// Puts into the queue a copy of `count` elements to the host: the elements are those that the work before it
+    /// leaves.
     fn read(
         &self,
         queue: &mut Self::Queue,
@@ -215,7 +228,7 @@ pub trait Backend {
         memories: &mut Memories<'_, Self::Buffer>,
     ) -> Token;
 
-    /// Copies elements to the device, when the work before it is done. They are taken from the host at once.
+    /// Puts into the queue a copy of elements to the device. `from` is read before the call returns.
     fn write(
         &self,
         queue: &mut Self::Queue,
@@ -224,9 +237,11 @@ pub trait Backend {
         memories: &mut Memories<'_, Self::Buffer>,
     );
 
-    /// Waits for the elements of a token: as many, and of the type, as were asked for. An error if a launch before it failed.
+    /// Waits for the elements of a token. `to` has as many elements as were asked for, and the same type. Errors if a
+    /// launch before the read failed.
     fn wait(&self, queue: &mut Self::Queue, token: Token, to: HostSliceMut<'_>) -> Result<(), Fault>;
 
-    /// Waits for all work. If a launch failed since the last time, the first that did; then the queue goes on.
+    /// Waits for all work in the queue. Errors with the first launch that failed since the last `finish`; the queue
+    /// can be used again afterwards.
     fn finish(&self, queue: &mut Self::Queue) -> Result<(), Fault>;
 }

@@ -1,18 +1,20 @@
-//! Moves: what the runtime has to do with values, rows and sequences beside the operators of a program.
+//! Moves: the work on values, rows and sequences that the runtime needs beside the operators of a program.
 
 /// A move of values, of their rows, or of sequences.
 ///
-/// Row numbers are `i32`. An index has as many of them as its operand type says, and a row is what lies behind the first dimension of
-/// an operand. What a move changes in place is an output, too, of which it writes only what is said here.
+/// Row numbers are `i32`. The operand type of `index` says how many it has. A row of an operand is everything behind
+/// its first dimension. An operand that a move changes in place is one of its outputs; the move writes only the parts
+/// of it that are named here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Move {
     /// `(x) -> y`: the first elements of `y` are those of `x`, as many as both have.
     Copy,
-    /// The same of two values of one type, of which one is on the fallback. No backend gets it: the runtime reads and writes.
+    /// `(x) -> y`: copies a value between the backend and its fallback; `x` and `y` have one type. No backend
+    /// compiles it: the runtime reads and writes.
     Transfer,
-    /// `() -> y`: zeros.
+    /// `() -> y`: fills `y` with zeros.
     Zero,
-    /// `(x) -> y`: adds the elements of `x` to the first of `y`, as many as both have. Integers wrap around.
+    /// `(x) -> y`: adds the elements of `x` to the first elements of `y`, as many as both have. Integers wrap around.
     Add,
     /// `(x, index) -> y`: row `i` of `y` is row `index[i]` of `x`.
     GatherRows,
@@ -20,30 +22,34 @@ pub enum Move {
     ScatterRows,
     /// `(x, index) -> y`: adds row `i` of `x` to row `index[i]` of `y`. No row is named twice.
     AddRows,
-    /// `(index) -> y`: moves row `index[i]` of `y` to row `i` of `y`. The index ascends.
+    /// `(index) -> y`: moves row `index[i]` of `y` to row `i` of `y`. The index is in ascending order.
     CompactRows,
     /// `() -> y`: 0, 1, 2, …
     NumberRows,
-    /// `(mask) -> (yes, no, count)`: the numbers of the true rows, those of the false ones, in ascending order, and how many are
-    /// true. What lies behind them in `yes` and `no` is not said.
+    /// `(mask) -> (yes, no, count)`: the numbers of the true rows and those of the false rows, each in ascending
+    /// order, and the number of true rows. The elements behind the row numbers in `yes` and `no` are unspecified.
     SelectRows,
-    /// `(offsets) -> (order, steps)`: the numbers of the sequences by length, the longest first, those of one length in their order; and
-    /// the number of each token in the order in which a loop along these sequences comes to them.
+    /// `(offsets) -> (order, steps)`: `order` has the numbers of the sequences, the longest first; sequences of one
+    /// length keep their order. `steps` has the numbers of the tokens in the order in which a loop along these
+    /// sequences visits them.
     SortSequences,
-    /// `(offsets, index) -> (offsets, tokens)`: takes the sequences that the index names, and numbers their tokens. There may be room
-    /// for more tokens; what lies behind them is not said.
+    /// `(offsets, index) -> (offsets, tokens)`: takes the sequences that `index` names. Gives their offsets, and the
+    /// number in the source of each of their tokens. `tokens` may have room for more tokens; the elements behind the
+    /// last are unspecified.
     TakeSequences,
-    /// `(lengths) -> offsets`: adds up lengths, `i64`. A negative length is a fault, and so is a sum out of range.
+    /// `(lengths) -> offsets`: the sums of the lengths, which are `i64`. A negative length is a fault, and so is a
+    /// sum that overflows.
     AddLengths,
-    /// `(offsets) -> offsets`: the same less the first of them.
+    /// `(offsets) -> offsets`: subtracts the first offset from all of them.
     RebaseOffsets,
-    /// `() -> (rounds, offsets)`: makes sequences of what a loop gave. `rounds` has the row of each value, in the order in which they
-    /// came, and is given the number of each among the tokens; `offsets` are those of the rows' sequences.
+    /// `() -> (rounds, offsets)`: makes sequences of the values that a loop has collected, one sequence per row. At
+    /// first `rounds` has the row of each value, in the order in which the loop gave the values; the move replaces
+    /// each by the position of the value among the tokens. `offsets` are the offsets of the sequences.
     CollectSequences,
 }
 
 impl Move {
-    /// Its name in plans and messages.
+    /// The name of the move in plans and messages.
     pub fn name(self) -> &'static str {
         match self {
             Move::Copy => "copy",
@@ -64,7 +70,7 @@ impl Move {
         }
     }
 
-    /// Whether outputs keep what it does not write of them.
+    /// Whether an output keeps the elements that the move does not write.
     pub fn changes(self) -> bool {
         match self {
             Move::Copy

@@ -1,15 +1,15 @@
-//! Sizes that the checks of a program make equal: each class of them is one size of the plan, so that kernels see that
-//! it is one.
+//! Equivalence classes of the sizes that the checks of a program make equal. Each class is one size of the plan, so
+//! that kernels see equal sizes as one.
 
 use std::collections::BTreeMap;
 
 use crate::ops::Program;
 use crate::program::{Condition, Dim, SymbolId};
 
-/// Maps each size to the representative of its class.
+/// The map from each size to the representative of its equivalence class.
 pub(in crate::plan) struct Equalities {
     symbols: BTreeMap<SymbolId, Dim>,
-    /// Sizes that are not symbols, after substitution.
+    /// The sizes that are not symbols. The representatives of symbols are substituted in them.
     sizes: BTreeMap<Dim, Dim>,
 }
 
@@ -27,7 +27,7 @@ impl Equalities {
     /// The representative of a size.
     pub(in crate::plan) fn size(&self, size: &Dim) -> Dim {
         let own = |symbol| self.symbols.get(&symbol).cloned().unwrap_or_else(|| Dim::symbol(symbol));
-        // One that overflows stays what it is.
+        // A size whose substitution overflows stays as it is.
         let size = size.substitute(&own).unwrap_or_else(|_| size.clone());
         self.sizes.get(&size).cloned().unwrap_or(size)
     }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::text;
 
-    /// The sizes of the outputs, each as the one that stands for it.
+    /// The representative of `size` under the checks.
     fn sizes(checks: &str, size: &str) -> String {
         let text =
             format!("program {{ size T size U size V {checks} block 0 (x: f32[1, {size}]) {{ return x }} }}");
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(sizes(chain, "T * U + 1"), "17");
         assert_eq!(sizes(r#"check 2 * T = U: "" check U = 3 * V: """#, "2 * T"), sizes("", "3 * V"));
         assert_eq!(sizes(r#"check T * U = 6: "" check T * U = 2 * V: """#, "2 * V"), "6");
-        // Equal to itself and more: left to the check.
+        // A symbol equal to a size that contains it is not substituted: the check decides.
         assert_eq!(sizes(r#"check T = T * U: """#, "T"), sizes(r#"check T = T * U: """#, "T * U"));
     }
 }

@@ -1,4 +1,4 @@
-//! What planning knows of a program before it begins.
+//! Facts about a program, which planning collects before it lowers the program.
 
 mod equal;
 mod upper_bounds;
@@ -13,35 +13,37 @@ use super::live::{At, live};
 use crate::ops::{Op, Operator, Program};
 use crate::program::{BlockId, Definition, RowOrigin, RowsId, SymbolId, VarId};
 
-/// What is known of a program.
+/// Facts about a program.
 pub(super) struct Facts {
     /// The operators that a run needs.
     pub(super) live: BTreeSet<At>,
-    /// Live operators that read a value.
+    /// The live operators that read each value.
     pub(super) readers: BTreeMap<VarId, Vec<At>>,
-    /// Values that leave the run: outputs, gradients.
+    /// The values that leave the run: outputs and gradients.
     pub(super) kept: BTreeSet<VarId>,
-    /// The blocks that hand a value out.
+    /// The live blocks that each value is a result of.
     pub(super) results: BTreeMap<VarId, Vec<BlockId>>,
-    /// The operators that make constants.
+    /// The operator that makes each constant.
     pub(super) constants: BTreeMap<VarId, At>,
-    /// Parameters and states that some operator changes.
+    /// The parameters and states that a live operator changes.
     pub(super) changed: BTreeSet<VarId>,
-    /// Values that are parts of another: what comes to the iterations of a loop, what they give.
+    /// For a value that has the rows of all iterations of a loop: the variables of the body that are the part of one
+    /// iteration. These are an item or a collected result.
     pub(super) parts: BTreeMap<VarId, Vec<VarId>>,
-    /// The loop that has this block as body.
+    /// The loop of each block that is the body of a loop.
     pub(super) loop_of: BTreeMap<BlockId, LoopId>,
-    /// For each loop, whether its gradient will run.
+    /// For each loop, whether a gradient block of its body runs.
     pub(super) recorded: Vec<bool>,
-    /// Row spaces that something is on.
+    /// The row spaces of live operands and blocks, and those that they depend on.
     pub(super) used: BTreeSet<RowsId>,
-    /// For the size of a row space, that of the one that its rows are taken from.
+    /// For each symbol that is the size of a row space taken from another: the size of that other space, which is an
+    /// upper bound.
     pub(super) bounds: Vec<Option<SymbolId>>,
-    /// Sizes that only a loop knows.
+    /// The sizes that are known only when a loop has run.
     pub(super) grown: Vec<Grown>,
-    /// The numbers of tokens of sequences that operators make.
+    /// The sizes that are the number of tokens of made sequences.
     pub(super) made: Vec<MadeSize>,
-    /// Sizes that the checks of the program make equal.
+    /// The classes of sizes that the checks of the program make equal.
     pub(super) equal: Equalities,
 }
 
@@ -145,7 +147,7 @@ impl Facts {
     }
 }
 
-/// Notes a row space and those that it hangs on.
+/// Adds a row space to `used`, with all row spaces that it depends on.
 fn note_rows(program: &Program, rows: Option<RowsId>, used: &mut BTreeSet<RowsId>) {
     if let Some(rows) = rows.filter(|&rows| used.insert(rows)) {
         let others = [program.row_space(rows).parent, program.source_of(rows), program.steps_of_loop(rows)];
@@ -153,7 +155,7 @@ fn note_rows(program: &Program, rows: Option<RowsId>, used: &mut BTreeSet<RowsId
     }
 }
 
-/// The sizes of what a `while` collects.
+/// The sizes of the values that a `while` collects; none if it collects none.
 fn grown_by(program: &Program, operator: &Operator, around: LoopId) -> Option<Grown> {
     let rows = operator.blocks.last().and_then(|&body| program.block(body).rows)?;
     let rounds =

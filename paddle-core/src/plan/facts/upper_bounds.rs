@@ -1,15 +1,16 @@
-//! How many tokens sequences have at most that an operator makes, as far as their lengths say it. So memory is laid out for
-//! the largest batch at once, and not anew for each in which they happen to be longer than before.
+//! Upper bounds on the number of tokens of made sequences, derived from the operators that compute the lengths. With
+//! a bound, memory is laid out once for the largest batch; without one, it is laid out anew whenever the sequences
+//! are longer than ever before.
 
 use std::collections::BTreeMap;
 
 use crate::ops::{Binary, BinaryKind, Number, Op, Operator, PoolType, Program, SequencePool};
 use crate::program::{Dim, RowsId, VarId};
 
-/// The deepest that an expression for lengths is followed.
+/// How many operators deep an expression for lengths is followed.
 const DEEPEST: usize = 16;
 
-/// The operators by what they give.
+/// The operator that makes each value.
 pub(super) struct Makers<'a> {
     program: &'a Program,
     of: BTreeMap<VarId, &'a Operator>,
@@ -23,7 +24,8 @@ impl<'a> Makers<'a> {
         Makers { program, of: of.collect() }
     }
 
-    /// Sizes that the sum of whole numbers over the rows of `rows` is not above; each by itself.
+    /// Upper bounds on the sum of `numbers`, which are integers, over the rows of `rows`. Each bound holds by itself;
+    /// there may be none.
     pub(super) fn sum(&self, numbers: VarId, rows: RowsId) -> Vec<Dim> {
         self.sums(numbers, rows, DEEPEST)
     }
@@ -40,7 +42,7 @@ impl<'a> Makers<'a> {
                 each(fill.value).and_then(|each| (&each * &size(rows)).ok()).into_iter().collect()
             }
             Op::SequenceLength(_) => self.program.ty(operator.inputs[0]).rows.map(size).into_iter().collect(),
-            // A sum of ones for tokens that are chosen.
+            // The sum over a mask's ones is at most the number of tokens.
             Op::SequencePool(SequencePool { pooltype: PoolType::Sum, .. }) => {
                 let ones = self.of.get(&operator.inputs[0]);
                 let chosen = ones.is_some_and(|ones| {
@@ -66,7 +68,7 @@ impl<'a> Makers<'a> {
                 };
                 of(0).into_iter().filter_map(scaled).collect()
             }
-            // Rows that are taken from others: no more than these have.
+            // Rows taken from other rows: their sum is at most the sum over all of these.
             Op::GatherRows(_) => match self.program.ty(operator.inputs[0]).rows {
                 Some(others) => self.sums(operator.inputs[0], others, depth),
                 None => Vec::new(),
