@@ -1,4 +1,4 @@
-//! What a plan consists of: slots for values, and instructions over slots.
+//! The parts of a plan: slots for values, and instructions over slots.
 
 use super::backend::{Backend, Extent, Layout, Move, Side};
 use super::numbers::Numbers;
@@ -6,40 +6,40 @@ use super::stats::RunStats;
 use crate::ops::Join;
 use crate::program::{Check, DType, Dim, Located, Place, SymbolId};
 
-/// A place for a value.
+/// The number of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SlotId(pub(super) usize);
 
-/// A loop of the plan.
+/// The number of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LoopId(pub(super) usize);
 
-/// A lane: the part of the tape that belongs to one slot.
+/// The number of a lane, which is the part of the tape that belongs to one slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LaneId(pub(super) usize);
 
-/// Which memory a slot is in.
+/// The memory that a slot is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Home {
-    /// Shared over time, by lifetimes.
+    /// In the arena: slots with disjoint lifetimes share memory.
     Arena,
     /// In a lane of the tape, on one of the sides.
     Lane(Side, LaneId),
-    /// Its own, kept after the run.
+    /// In the pool: the value is kept after the run.
     Pool,
-    /// On the fallback, shared over time like the arena.
+    /// On the fallback, in memory that slots share as in the arena.
     Staging,
     /// The parameter of this number, on one of the sides.
     Parameter(Side, u32),
     /// The state of this number, on one of the sides.
     State(Side, u32),
-    /// Inside another slot, which has the rows of all iterations: this one is the rows of the current iteration, as many as the symbol
-    /// says.
+    /// Inside another slot, `of`, which has the rows of all iterations. This slot is the rows of the current
+    /// iteration; the symbol `rows` is their number.
     Iteration { of: SlotId, rows: SymbolId },
 }
 
 impl Home {
-    /// Where it is.
+    /// The side that the slot or lane is on.
     pub(super) fn side(self) -> Side {
         match self {
             Home::Arena | Home::Pool | Home::Iteration { .. } => Side::Own,
@@ -52,23 +52,24 @@ impl Home {
 /// A slot: memory for one value.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
-    /// The value's name, for messages.
+    /// The name of the value, for messages and the text of the plan.
     pub(super) name: String,
     /// Dimensions.
     pub(super) shape: Vec<Extent>,
-    /// How they lie in memory.
+    /// The order of the dimensions in memory.
     pub(super) layout: Layout,
-    /// Bytes of one element on the backend.
+    /// The bytes of one element on the backend.
     pub(super) element_bytes: usize,
-    /// Its element type.
+    /// The element type.
     pub(super) dtype: DType,
-    /// Where it lives.
+    /// The memory of the slot.
     pub(super) home: Home,
-    /// The first and the last instruction, counted through all blocks, that need it.
+    /// The lifetime: the first and the last instruction that need the slot. Instructions are counted through all
+    /// blocks.
     pub(super) life: (usize, usize),
 }
 
-/// A step of a run.
+/// An instruction.
 #[derive(Debug)]
 pub(super) enum Instruction<K> {
     /// Runs a kernel.
@@ -88,7 +89,7 @@ pub(super) enum Instruction<K> {
 }
 
 impl<K> Instruction<K> {
-    /// The launch that it begins with, where it is one.
+    /// The launch of the instruction, unless it owns blocks.
     pub(super) fn launch(&self) -> Option<&LaunchCode<K>> {
         match self {
             Instruction::Launch(launch)
@@ -100,13 +101,13 @@ impl<K> Instruction<K> {
     }
 }
 
-/// What a launch runs.
+/// The kernel of a launch.
 pub(super) enum Kernel<B: Backend> {
     /// A kernel of the backend.
     Own(B::Kernel),
-    /// One of its fallback.
+    /// A kernel of the fallback.
     Fallback(<B::Fallback as Backend>::Kernel),
-    /// The runtime itself: it copies from one side to the other.
+    /// A copy from one side to the other, by the runtime.
     Transfer(DType),
 }
 
@@ -114,29 +115,29 @@ pub(super) enum Kernel<B: Backend> {
 #[derive(Debug)]
 pub(super) struct LaunchCode<K> {
     pub(super) kernel: K,
-    /// So many inputs, then outputs.
+    /// The slots of the inputs, of which there are `inputs`, then those of the outputs.
     pub(super) operands: Vec<SlotId>,
     pub(super) inputs: usize,
-    /// Its number, by which [`Plan::origins`] says where it comes from.
+    /// The number of the launch: its index in [`Plan::origins`].
     pub(super) number: u32,
     pub(super) product: Option<Product>,
 }
 
-/// What a launch was made from.
+/// The part of the program, or of the runtime, that a launch comes from.
 #[derive(Clone, Debug)]
 pub(super) enum Origin {
     /// Operators.
     Operators(Operators),
-    /// The runtime itself.
+    /// A move of the runtime.
     Move(Move),
 }
 
 /// The operators of a group.
 #[derive(Clone, Debug)]
 pub(super) struct Operators {
-    /// In order; more than one in a fused group.
+    /// The names of the operators, in order. A fused group has several.
     pub(super) names: Vec<String>,
-    /// The source place of the first.
+    /// The source place of the first operator.
     pub(super) place: Option<Place>,
 }
 
@@ -159,83 +160,83 @@ pub(super) struct TakeCode<K> {
 pub(super) struct MakeCode<K> {
     pub(super) launch: LaunchCode<K>,
     pub(super) offsets: SlotId,
-    /// Which of the sizes in [`Plan::made`] is the number of their tokens.
+    /// The index in [`Plan::made`] of the number of tokens.
     pub(super) tokens: usize,
 }
 
-/// A matrix product, which is counted.
+/// A matrix product, whose launches are counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Product {
-    /// The counter of its place.
+    /// The counter for the place and the role of the product.
     pub(super) counter: usize,
-    /// Its rows.
+    /// The rows of the product.
     pub(super) rows: Extent,
 }
 
-/// Rows that are taken from others.
+/// A row space whose rows are taken from another row space.
 #[derive(Clone, Debug)]
 pub(super) struct Space {
-    /// How many.
+    /// The number of rows or sequences.
     pub(super) size: SymbolId,
-    /// Their numbers in the rows that they are taken from.
+    /// For each row, its number in the row space that it is taken from.
     pub(super) index: SlotId,
 }
 
 /// The order in which loops go along sequences.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
-    /// How many sequences there are.
+    /// The number of sequences.
     pub(super) sequences: Extent,
     pub(super) offsets: SlotId,
-    /// Where the host has their offsets from.
+    /// The source of the host's copy of the offsets.
     pub(super) known: KnownOffsets,
-    /// The numbers of the sequences, the longest first.
+    /// The slot with the numbers of the sequences, the longest sequence first.
     pub(super) order: SlotId,
-    /// How many tokens there are.
+    /// The number of tokens.
     pub(super) tokens: SymbolId,
-    /// The tokens in the order of the steps.
+    /// The space of the steps, which are the tokens in the order in which the loop visits them.
     pub(super) steps: usize,
 }
 
-/// Where the host has offsets from.
+/// The source of the host's copy of offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KnownOffsets {
-    /// They are fed: to this input, at this level.
+    /// The caller fed them, to this input, at this level.
     Fed { input: usize, level: usize },
-    /// It has read them when these sequences were taken.
+    /// The host read them when it took the sequences of this number.
     Taken(usize),
-    /// Nowhere yet: it has to read them.
+    /// The host has no copy yet, and has to read them.
     Unknown,
 }
 
-/// Sequences that are taken from others.
+/// Sequences that are taken from other sequences.
 #[derive(Clone, Debug)]
 pub(super) struct Taken {
-    /// The rows that they belong to.
+    /// The space of the rows that the sequences belong to.
     pub(super) parent: usize,
     pub(super) offsets: SlotId,
-    /// Their tokens.
+    /// The space of their tokens.
     pub(super) tokens: usize,
 }
 
 #[derive(Debug)]
 pub(super) struct IfCode<K> {
     pub(super) condition: SlotId,
-    /// For a condition per row.
+    /// The rows, if the condition is one for each row.
     pub(super) rows: Option<RowsOfIf<K>>,
-    /// Whether branches run in the order in which they were written; those of a gradient run backward.
+    /// Whether the branches run in the order of the source. The branches of a gradient run in reverse.
     pub(super) forward: bool,
     pub(super) branches: [usize; 2],
     pub(super) joins: Vec<JoinCode<K>>,
 }
 
-/// The rows of the branches.
+/// The rows of both branches.
 #[derive(Debug)]
 pub(super) struct RowsOfIf<K> {
     pub(super) spaces: [usize; 2],
-    /// Number of rows of the condition.
+    /// The number of rows of the condition.
     pub(super) all: Extent,
-    /// Splits the rows; none in a gradient, which finds them split.
+    /// The launch that splits the rows; none in a gradient, whose forward block has split them.
     pub(super) select: Option<SelectCode<K>>,
 }
 
@@ -243,7 +244,7 @@ pub(super) struct RowsOfIf<K> {
 #[derive(Debug)]
 pub(super) struct SelectCode<K> {
     pub(super) launch: LaunchCode<K>,
-    /// How many rows are true.
+    /// The slot of the number of true rows.
     pub(super) count: SlotId,
 }
 
@@ -257,9 +258,9 @@ pub(super) struct JoinCode<K> {
 
 #[derive(Debug)]
 pub(super) enum JoinHow<K> {
-    /// Each branch that runs puts its rows into the result.
+    /// The result has rows. Each branch that runs writes its rows of it.
     Rows([LaunchCode<K>; 2]),
-    /// The result is that of the branch that runs, of both their sum, of none zero.
+    /// The result has no rows. It is the result of the branch that runs, the sum if both run, and zero if none runs.
     Whole { copies: [LaunchCode<K>; 2], add_second: Option<LaunchCode<K>>, zero: Option<LaunchCode<K>> },
 }
 
@@ -269,110 +270,111 @@ pub(super) struct LoopCode<K> {
     pub(super) id: LoopId,
     pub(super) place: Option<Place>,
     pub(super) kind: LoopKind<K>,
-    /// Before the first iteration, on all rows.
+    /// Instructions before the first iteration, on all rows.
     pub(super) enter: Vec<Instruction<K>>,
-    /// Before each iteration: what it saves of the state.
+    /// Instructions before each iteration: they bring in its items, and save the state for the gradient.
     pub(super) save: Vec<Instruction<K>>,
     pub(super) body: Vec<Instruction<K>>,
-    /// After each iteration: the next state, values that are collected.
+    /// Instructions after each iteration: they copy collected values, and set the next state.
     pub(super) advance: Vec<Instruction<K>>,
-    /// State → results; of a `for` at the end, on all rows; of a `while` per row whenever rows leave.
+    /// Instructions that write the results from the state. A `for` runs them once, at the end, on all rows. A `while`
+    /// with a condition per row runs them whenever rows leave.
     pub(super) leave: Vec<Instruction<K>>,
 }
 
 #[derive(Debug)]
 pub(super) enum LoopKind<K> {
-    /// Along sequences, on a prefix of the rows in their order.
+    /// A loop along sequences. Each iteration runs on the first rows in the order of the sequences.
     For {
         order: usize,
-        /// The rows of an iteration.
+        /// The space of the rows of an iteration.
         rows: usize,
     },
-    /// While a condition holds.
+    /// A loop that runs while a condition holds.
     While {
         limit: usize,
         condition: Vec<Instruction<K>>,
         holds: SlotId,
-        /// For a condition per row.
+        /// The rows, if the condition is one for each row.
         rows: Option<Box<RowsOfWhile<K>>>,
     },
 }
 
-/// The rows of a `while` that leave it one by one.
+/// The rows of a `while` with a condition per row.
 #[derive(Debug)]
 pub(super) struct RowsOfWhile<K> {
-    /// How many rows there are before the first iteration.
+    /// The number of rows before the first iteration.
     pub(super) all: Extent,
-    /// The rows on which the condition is evaluated.
+    /// The space of the rows on which the condition is evaluated.
     pub(super) tested: usize,
-    /// Those on which the body runs.
+    /// The space of the rows on which the body runs.
     pub(super) active: usize,
-    /// Numbers all rows.
+    /// Numbers all rows, before the first iteration.
     pub(super) number: LaunchCode<K>,
-    /// Splits them into those that go on and those that leave.
+    /// Splits the tested rows into those that stay and those that leave.
     pub(super) select: SelectCode<K>,
-    /// Takes those that leave out of the state, and out of the numbers of the rows.
+    /// Removes the rows that leave from the state, and from the row numbers.
     pub(super) compact: Vec<LaunchCode<K>>,
-    /// Copies the numbers of the rows for an iteration that keeps them.
+    /// Saves the row numbers of an iteration for the gradient.
     pub(super) keep: Option<LaunchCode<K>>,
     pub(super) collected: Option<Collected<K>>,
 }
 
-/// The sequences that a `while` gives.
+/// The sequences that a `while` collects.
 #[derive(Debug)]
 pub(super) struct Collected<K> {
-    /// The rows of all iterations.
+    /// The space of the rows of all iterations.
     pub(super) rounds: usize,
-    /// Their number as tokens.
+    /// The number of these rows, as the number of tokens.
     pub(super) tokens: SymbolId,
-    /// Adds the numbers of the rows of an iteration.
+    /// Appends the row numbers of an iteration to those of all iterations.
     pub(super) add: LaunchCode<K>,
-    /// Makes sequences of them.
+    /// Makes sequences of the rows of all iterations.
     pub(super) collect: LaunchCode<K>,
 }
 
-/// The iterations of a loop, backward.
+/// The gradient of a loop, which visits the iterations from the last to the first.
 #[derive(Debug)]
 pub(super) struct LoopGradCode<K> {
     pub(super) id: LoopId,
-    /// On all rows, before and after.
+    /// Instructions before the first of these iterations, on all rows. `leave` has those after the last.
     pub(super) enter: Vec<Instruction<K>>,
     pub(super) body: Vec<Instruction<K>>,
     pub(super) leave: Vec<Instruction<K>>,
-    /// The sizes that rows and tokens of the loop have before and after.
-    pub(super) whole: Vec<(SymbolId, Extent)>,
+    /// The sizes that the rows and tokens of the loop have outside of the iterations.
+    pub(super) full_sizes: Vec<(SymbolId, Extent)>,
 }
 
-/// What the plan knows of a loop.
+/// What a run has to record of a loop.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LoopInfo {
-    /// Whether its gradient will run.
+    /// Whether the gradient of the loop runs later.
     pub(super) recorded: bool,
-    /// The recorded loop around it.
+    /// The innermost recorded loop around this one.
     pub(super) around: Option<LoopId>,
-    /// Sizes that each iteration sets.
+    /// The sizes that each iteration sets.
     pub(super) sizes: Vec<SymbolId>,
-    /// Loops directly inside whose numbers of iterations each iteration sets.
+    /// The recorded loops directly inside. Each iteration sets their numbers of iterations.
     pub(super) inner: Vec<LoopId>,
-    /// Lanes whose slots each iteration writes anew.
+    /// The lanes with an instance for each iteration.
     pub(super) lanes: Vec<LaneId>,
     /// Pairs of symbols: the number of rows of one iteration, and of all iterations together.
     pub(super) slices: Vec<(SymbolId, SymbolId)>,
-    /// The sequences that are brought to an iteration: how many tokens they have there.
+    /// The sizes of the sequences that an iteration gets.
     pub(super) prefixes: Vec<Prefix>,
 }
 
-/// How many tokens of sequences an iteration has.
+/// The size of sequences in one iteration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prefix {
     /// The number of tokens.
     pub(super) tokens: SymbolId,
     /// The number of sequences.
     pub(super) sequences: SymbolId,
-    /// The offsets of the sequences of all iterations, or of all rows.
+    /// The taken sequences whose offsets give the size: those of all iterations, or of all rows.
     pub(super) taken: usize,
-    /// Whether the sequences of an iteration begin where those of the iteration before end. Otherwise each iteration begins with the
-    /// first sequence.
+    /// Whether the sequences of an iteration begin where those of the iteration before end. Otherwise the sequences
+    /// of each iteration begin with the first.
     pub(super) is_slice: bool,
 }
 
@@ -380,27 +382,28 @@ pub(super) struct Prefix {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lane {
     pub(super) slot: SlotId,
-    /// Where it is.
+    /// The side that the slot or lane is on.
     pub(super) side: Side,
-    /// The loop whose iterations write it anew, where its gradient needs that of each.
+    /// The loop for each of whose iterations the lane has an instance, because the gradient reads them all. None if
+    /// the lane has one instance.
     pub(super) around: Option<LoopId>,
 }
 
-/// Sizes that only a loop knows: the rows of all its iterations.
+/// Sizes that are known only when a loop has run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grown {
     /// The number of rows of all iterations, and the number of tokens that these rows become.
     pub(super) sizes: [SymbolId; 2],
     pub(super) around: LoopId,
-    /// The most rows of an iteration.
+    /// The upper bound on the rows of one iteration.
     pub(super) rows: SymbolId,
 }
 
-/// The number of tokens of sequences that an operator makes.
+/// The number of tokens of made sequences, which is known only when an operator has run.
 #[derive(Clone, Debug)]
 pub(super) struct MadeSize {
     pub(super) size: SymbolId,
-    /// Upper bounds on it, where some are known; each holds by itself.
+    /// Upper bounds on the number. Each holds by itself; there may be none.
     pub(super) upper_bounds: Vec<Dim>,
 }
 
@@ -416,18 +419,18 @@ pub(super) struct Input {
     pub(super) scalar: bool,
     /// Whether the first dimension is rows.
     pub(super) has_rows: bool,
-    /// For sequences, how they lie in the rows; of sequences of sequences, the outer ones first.
+    /// For sequences, one entry for each level, the outermost first.
     pub(super) sequences: Vec<Sequences>,
 }
 
-/// Sequences that are fed.
+/// One level of sequences that are fed.
 #[derive(Clone, Debug)]
 pub(super) struct Sequences {
-    /// The number of their tokens.
+    /// The number of tokens.
     pub(super) tokens: SymbolId,
-    /// How many.
+    /// The number of rows or sequences.
     pub(super) count: SymbolId,
-    /// Their offsets, where something reads them.
+    /// The slot of the offsets, if an instruction reads them.
     pub(super) offsets: Option<SlotId>,
 }
 
@@ -436,29 +439,29 @@ pub(super) struct Sequences {
 pub(super) struct Output {
     pub(super) slot: SlotId,
     pub(super) dtype: DType,
-    /// Offsets, where its rows are tokens; of sequences of sequences, those of the outer ones first.
+    /// If the rows are tokens: the offsets of each level of sequences, the outermost first.
     pub(super) offsets: Vec<SlotId>,
 }
 
-/// A copy of a value, by which a run that fails takes back what it has changed.
+/// A copy of a value that a run changes, from which a failed run restores it.
 #[derive(Debug)]
-pub(super) struct Kept<K> {
+pub(super) struct Backup<K> {
     /// Makes the copy.
     pub(super) save: LaunchCode<K>,
-    /// Puts it back.
+    /// Restores the value from the copy.
     pub(super) restore: LaunchCode<K>,
 }
 
-/// A program, ready to be run.
+/// A planned program, which a machine can run.
 #[derive(Debug)]
 pub(super) struct Plan<K> {
-    /// The instructions of each block; the global one first.
+    /// The instructions of each block. The global block comes first.
     pub(super) code: Vec<Vec<Instruction<K>>>,
     /// The first instruction of the global block that belongs to the update.
     pub(super) update_from: usize,
-    /// For each parameter and state that the instructions before the update change, a copy.
-    pub(super) kept: Vec<Kept<K>>,
-    /// Where launches come from, by their numbers.
+    /// The backups of the parameters and states that the instructions before the update change.
+    pub(super) backups: Vec<Backup<K>>,
+    /// The origins of the launches, by their numbers.
     pub(super) origins: Vec<Origin>,
     pub(super) slots: Vec<Slot>,
     pub(super) spaces: Vec<Space>,
@@ -467,24 +470,24 @@ pub(super) struct Plan<K> {
     pub(super) loops: Vec<LoopInfo>,
     pub(super) lanes: Vec<Lane>,
     pub(super) grown: Vec<Grown>,
-    /// Sizes that only an operator knows: numbers of tokens of the sequences that it makes.
+    /// The sizes that are numbers of tokens of made sequences.
     pub(super) made: Vec<MadeSize>,
-    /// Every size that instructions need.
+    /// Every size that an instruction needs.
     pub(super) extents: Vec<Dim>,
-    /// The extents that a symbol is in.
+    /// For each symbol, the extents that contain it.
     pub(super) extents_of: Vec<Vec<usize>>,
-    /// By symbol: if it is the size of a row space whose rows are taken from another one, the size of that one, which is an upper
-    /// bound. None for all other symbols.
+    /// For each symbol: if it is the size of a row space whose rows are taken from another one, the size of that
+    /// other one, which is an upper bound. None for all other symbols.
     pub(super) bounds: Vec<Option<SymbolId>>,
-    /// Names of the size symbols.
+    /// The names of the size symbols.
     pub(super) symbols: Vec<String>,
     pub(super) inputs: Vec<Input>,
-    /// What has to hold of the sizes of a batch.
+    /// The conditions on the sizes of a batch.
     pub(super) checks: Vec<Check>,
     pub(super) outputs: Vec<Output>,
     pub(super) files: Vec<String>,
     pub(super) numbers: Numbers,
-    /// The counters, at zero.
+    /// The counters of the products, all at zero.
     pub(super) stats: RunStats,
 }
 

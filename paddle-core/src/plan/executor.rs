@@ -5,7 +5,7 @@ use super::code::{Home, Input, Kernel, KnownOffsets, Plan, SlotId};
 use super::error::{PlanError, RunError};
 use super::layout::{MemoryLayout, capacity};
 use super::lower::lower;
-use super::machine::{Beside, Machine, State, nth_seed};
+use super::machine::{FallbackRun, Machine, State, nth_seed};
 use super::numbers::{Numbers, first_not_finite};
 use super::offsets::{OffsetsError, check_levels};
 use super::stats::RunStats;
@@ -412,13 +412,13 @@ impl<B: Backend> Executor<B> {
     /// Runs a part of the program on the batch. `parameters` are the buffers of the storage that the program was planned with. After
     /// an error of [`Part::Compute`] they are as they were, and a batch has to begin again.
     pub fn run(&mut self, part: Part, parameters: &mut Buffers<B>) -> Result<(), RunError> {
-        self.run_part(part, Lent::Write(parameters), &mut Buffers::default())
+        self.run_part(part, ParameterAccess::Write(parameters), &mut Buffers::default())
     }
 
     /// Runs [`Part::Compute`] of a program that [changes no parameters](Self::changed_parameters). Any number of executors may read
     /// the same buffers at a time.
     pub fn run_shared(&mut self, parameters: &Buffers<B>) -> Result<(), RunError> {
-        self.run_part(Part::Compute, Lent::Read(parameters), &mut Buffers::default())
+        self.run_part(Part::Compute, ParameterAccess::Read(parameters), &mut Buffers::default())
     }
 
     /// The same with some parameters elsewhere, by their numbers: those, which are on the backend, may be changed.
@@ -427,19 +427,19 @@ impl<B: Backend> Executor<B> {
         parameters: &Buffers<B>,
         apart: &mut [(u32, B::Buffer)],
     ) -> Result<(), RunError> {
-        self.run_part(Part::Compute, Lent::Apart(parameters, apart), &mut Buffers::default())
+        self.run_part(Part::Compute, ParameterAccess::Apart(parameters, apart), &mut Buffers::default())
     }
 
     /// Runs [`Part::Update`] of a program whose updaters have states. `states` are the buffers of the storage of states that it was
     /// planned with.
     pub fn update(&mut self, parameters: &mut Buffers<B>, states: &mut Buffers<B>) -> Result<(), RunError> {
-        self.run_part(Part::Update, Lent::Write(parameters), states)
+        self.run_part(Part::Update, ParameterAccess::Write(parameters), states)
     }
 
     fn run_part(
         &mut self,
         part: Part,
-        parameters: Lent<'_, B>,
+        parameters: ParameterAccess<'_, B>,
         states: &mut Buffers<B>,
     ) -> Result<(), RunError> {
         let result = self.on_machine(parameters, states, |machine| {
@@ -461,7 +461,7 @@ impl<B: Backend> Executor<B> {
     /// not been.
     pub fn go_back(&mut self, parameters: &mut Buffers<B>) -> Result<(), RunError> {
         let states = &mut Buffers::default();
-        let result = self.on_machine(Lent::Write(parameters), states, |machine| machine.go_back());
+        let result = self.on_machine(ParameterAccess::Write(parameters), states, |machine| machine.go_back());
         self.begun = false;
         result
     }
@@ -469,7 +469,7 @@ impl<B: Backend> Executor<B> {
     /// Calls `run` with a machine for the batch.
     fn on_machine(
         &mut self,
-        parameters: Lent<'_, B>,
+        parameters: ParameterAccess<'_, B>,
         states: &mut Buffers<B>,
         run: impl FnOnce(&mut Machine<'_, B>) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
@@ -477,23 +477,25 @@ impl<B: Backend> Executor<B> {
             return Err(RunError::NotBegun);
         };
         let version = match &parameters {
-            Lent::Read(buffers) => Some(buffers.version()),
-            Lent::Write(_) | Lent::Apart(..) => None,
+            ParameterAccess::Read(buffers) => Some(buffers.version()),
+            ParameterAccess::Write(_) | ParameterAccess::Apart(..) => None,
         };
         let (own, beside) = match parameters {
-            Lent::Read(Buffers { own, fallback, .. }) => (Values::Read(own), Values::Read(fallback)),
-            Lent::Write(buffers) => {
+            ParameterAccess::Read(Buffers { own, fallback, .. }) => {
+                (Values::Read(own), Values::Read(fallback))
+            }
+            ParameterAccess::Write(buffers) => {
                 buffers.touch();
                 (Values::Write(&mut buffers.own), Values::Write(&mut buffers.fallback))
             }
-            Lent::Apart(Buffers { own, fallback, .. }, apart) => {
+            ParameterAccess::Apart(Buffers { own, fallback, .. }, apart) => {
                 (Values::Apart(own, apart), Values::Read(fallback))
             }
         };
         let fallback = self.backend.fallback().zip(self.fallback.as_mut());
         let fallback = fallback.map(|(backend, Fallback { queue, buffers, .. })| {
             let states = &mut states.fallback;
-            Beside { backend, queue, memories: Memories { own: buffers, parameters: beside, states } }
+            FallbackRun { backend, queue, memories: Memories { own: buffers, parameters: beside, states } }
         });
         run(&mut Machine {
             backend: &self.backend,
@@ -512,7 +514,7 @@ impl<B: Backend> Executor<B> {
 
     /// The numbers of the parameters that [`Part::Compute`] changes, as running statistics are. They are on the backend.
     pub fn changed_parameters(&self) -> impl Iterator<Item = u32> + '_ {
-        self.plan.kept.iter().filter_map(|kept| match self.plan.slots[kept.save.operands[0].0].home {
+        self.plan.backups.iter().filter_map(|backup| match self.plan.slots[backup.save.operands[0].0].home {
             Home::Parameter(Side::Own, number) => Some(number),
             _ => None,
         })
@@ -593,7 +595,7 @@ impl Input {
 }
 
 /// The parameters of a run: for reading, beside others, or for itself.
-enum Lent<'a, B: Backend> {
+enum ParameterAccess<'a, B: Backend> {
     Read(&'a Buffers<B>),
     Write(&'a mut Buffers<B>),
     /// For reading, with some parameters elsewhere, which it has for itself.

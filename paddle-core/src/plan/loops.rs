@@ -7,7 +7,7 @@ use super::code::{
 };
 use super::error::RunError;
 use super::executor::TAPE;
-use super::machine::{Beside, Machine, State, nth_seed};
+use super::machine::{FallbackRun, Machine, State, nth_seed};
 use super::tape::{Device, Tape};
 use crate::memory::{OutOfMemory, TryGrow};
 use crate::program::{DType, SymbolId};
@@ -106,7 +106,7 @@ impl<B: Backend> Machine<'_, B> {
         }
         let seed = self.seed;
         let trips = match &code.kind {
-            LoopKind::For { order, rows } => self.along(code, *order, *rows),
+            LoopKind::For { order, rows } => self.run_for(code, *order, *rows),
             LoopKind::While { limit, condition, holds, rows: None } => {
                 self.run(&code.enter)?;
                 let mut trips = 0;
@@ -116,13 +116,13 @@ impl<B: Backend> Machine<'_, B> {
                     if !self.test(*holds)? {
                         break Ok(trips);
                     }
-                    self.limit(code, trips, *limit)?;
+                    self.check_limit(code, trips, *limit)?;
                     self.iterate(code, trips)?;
                     trips += 1;
                 }
             }
             LoopKind::While { limit, condition, rows: Some(rows), .. } => {
-                self.row_by_row(code, *limit, condition, rows)
+                self.run_while_rows(code, *limit, condition, rows)
             }
         }?;
         self.seed = seed;
@@ -130,7 +130,7 @@ impl<B: Backend> Machine<'_, B> {
         Ok(())
     }
 
-    fn limit(&self, code: &LoopCode<Kernel<B>>, trips: usize, limit: usize) -> Result<(), RunError> {
+    fn check_limit(&self, code: &LoopCode<Kernel<B>>, trips: usize, limit: usize) -> Result<(), RunError> {
         match trips == limit {
             true => Err(RunError::LoopLimit { limit, place: self.place(code.place) }),
             false => Ok(()),
@@ -166,17 +166,17 @@ impl<B: Backend> Machine<'_, B> {
     fn on_tapes(
         &mut self,
         own: impl FnOnce(&mut Tape, &mut Device<'_, B>) -> Result<(), RunError>,
-        beside: impl FnOnce(&mut Tape, &mut Device<'_, B::Fallback>) -> Result<(), RunError>,
+        fallback: impl FnOnce(&mut Tape, &mut Device<'_, B::Fallback>) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
         let [tape, other] = &mut self.state.tapes;
         let buffer = &mut self.memories.own[TAPE];
         own(tape, &mut Device { backend: self.backend, queue: self.queue, buffer })?;
-        let Some(Beside { backend, queue, memories }) = &mut self.fallback else { return Ok(()) };
-        beside(other, &mut Device { backend: *backend, queue, buffer: &mut memories.own[TAPE] })
+        let Some(FallbackRun { backend, queue, memories }) = &mut self.fallback else { return Ok(()) };
+        fallback(other, &mut Device { backend: *backend, queue, buffer: &mut memories.own[TAPE] })
     }
 
     /// `for`.
-    fn along(&mut self, code: &LoopCode<Kernel<B>>, order: usize, rows: usize) -> Result<usize, RunError> {
+    fn run_for(&mut self, code: &LoopCode<Kernel<B>>, order: usize, rows: usize) -> Result<usize, RunError> {
         let (plan, seed) = (self.plan, self.seed);
         let size = plan.spaces[rows].size;
         let all = plan.orders[order].sequences.get(&self.state.sizes);
@@ -188,21 +188,21 @@ impl<B: Backend> Machine<'_, B> {
             self.seed = nth_seed(seed, trip as u64 + 1);
             self.resize(size, self.state.counts[order][trip])?;
             for prefix in &plan.loops[code.id.0].prefixes {
-                self.prefix(prefix)?;
+                self.resize_prefix(prefix)?;
             }
             self.iterate(code, trip)?;
         }
         self.resize(size, all)?;
         // What the rows brought in is as large as all of them again: a loop around keeps it whole.
         for prefix in plan.loops[code.id.0].prefixes.iter().filter(|prefix| !prefix.is_slice) {
-            self.prefix(prefix)?;
+            self.resize_prefix(prefix)?;
         }
         self.run(&code.leave)?;
         Ok(trips)
     }
 
     /// The tokens of the sequences of an iteration.
-    fn prefix(&mut self, prefix: &Prefix) -> Result<(), RunError> {
+    fn resize_prefix(&mut self, prefix: &Prefix) -> Result<(), RunError> {
         let offsets = &self.state.taken[prefix.taken];
         let first = if prefix.is_slice { self.state.firsts[prefix.sequences.0 as usize] } else { 0 };
         let last = first + self.value(prefix.sequences);
@@ -214,7 +214,7 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     /// `while` with a condition per row.
-    fn row_by_row(
+    fn run_while_rows(
         &mut self,
         code: &LoopCode<Kernel<B>>,
         limit: usize,
@@ -243,7 +243,7 @@ impl<B: Backend> Machine<'_, B> {
             if left == 0 {
                 break;
             }
-            self.limit(code, trips, limit)?;
+            self.check_limit(code, trips, limit)?;
             self.reserve(code.id, trips + 1)?;
             self.resize(active, left)?;
             rows.keep.iter().for_each(|keep| self.launch(keep));
@@ -305,18 +305,18 @@ impl<B: Backend> Machine<'_, B> {
         for &(rows, all) in &plan.loops[code.id.0].slices {
             self.state.firsts[rows.0 as usize] = self.value(all);
         }
-        self.whole(code)?;
+        self.restore_full_sizes(code)?;
         self.run(&code.enter)?;
         for _ in 0..self.state.trips[code.id.0] {
             self.recall(code.id)?;
             self.run(&code.body)?;
         }
-        self.whole(code)?;
+        self.restore_full_sizes(code)?;
         self.run(&code.leave)
     }
 
-    fn whole(&mut self, code: &LoopGradCode<Kernel<B>>) -> Result<(), RunError> {
-        for &(symbol, all) in &code.whole {
+    fn restore_full_sizes(&mut self, code: &LoopGradCode<Kernel<B>>) -> Result<(), RunError> {
+        for &(symbol, all) in &code.full_sizes {
             self.resize(symbol, all.get(&self.state.sizes))?;
         }
         Ok(())

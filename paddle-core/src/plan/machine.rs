@@ -100,7 +100,7 @@ pub(super) fn nth_seed(seed: u64, n: u64) -> u64 {
 }
 
 /// The fallback in a run.
-pub(super) struct Beside<'a, B: Backend> {
+pub(super) struct FallbackRun<'a, B: Backend> {
     pub(super) backend: &'a B::Fallback,
     pub(super) queue: &'a mut <B::Fallback as Backend>::Queue,
     pub(super) memories: Memories<'a, <B::Fallback as Backend>::Buffer>,
@@ -115,7 +115,7 @@ pub(super) struct Machine<'a, B: Backend> {
     pub(super) queue: &'a mut B::Queue,
     pub(super) memories: Memories<'a, B::Buffer>,
     /// The fallback, where there is one.
-    pub(super) fallback: Option<Beside<'a, B>>,
+    pub(super) fallback: Option<FallbackRun<'a, B>>,
     /// The first fault that was found as values went from one side to the other. Behind it nothing is launched.
     pub(super) fault: Option<Fault>,
     /// The version of the parameters, if the run changes none.
@@ -130,7 +130,7 @@ impl<B: Backend> Machine<'_, B> {
     /// Runs instructions that come before the update. After an error, parameters and states are as they were.
     pub(super) fn compute(&mut self, code: &[Instruction<Kernel<B>>]) -> Result<(), RunError> {
         let plan = self.plan;
-        plan.kept.iter().for_each(|kept| self.launch(&kept.save));
+        plan.backups.iter().for_each(|backup| self.launch(&backup.save));
         let result = self.run(code);
         let result = self.finish().and(result);
         if result.is_err() {
@@ -150,7 +150,7 @@ impl<B: Backend> Machine<'_, B> {
     /// Takes back what [`compute`](Self::compute) has changed of parameters and states.
     pub(super) fn go_back(&mut self) -> Result<(), RunError> {
         let plan = self.plan;
-        plan.kept.iter().for_each(|kept| self.launch(&kept.restore));
+        plan.backups.iter().for_each(|backup| self.launch(&backup.restore));
         self.finish()
     }
 
@@ -272,11 +272,11 @@ impl<B: Backend> Machine<'_, B> {
                 [Side::Own, _] => {
                     let token = self.backend.read(self.queue, from, dtype, count, &mut self.memories);
                     self.backend.wait(self.queue, token, elements.as_mut_slice())?;
-                    let Beside { backend, queue, memories } = fallback;
+                    let FallbackRun { backend, queue, memories } = fallback;
                     backend.write(queue, elements.as_slice(), to, memories);
                 }
                 [Side::Fallback, _] => {
-                    let Beside { backend, queue, memories } = fallback;
+                    let FallbackRun { backend, queue, memories } = fallback;
                     let token = backend.read(queue, from, dtype, count, memories);
                     backend.wait(queue, token, elements.as_mut_slice())?;
                     self.backend.write(self.queue, elements.as_slice(), to, &mut self.memories);
@@ -402,7 +402,7 @@ impl<B: Backend> Machine<'_, B> {
         let Slot { dtype, element_bytes, home, .. } = &self.plan.slots[slot.0];
         let Location { memory, offset } = self.locate(slot);
         let download = |offset, to: HostSliceMut<'_>| match (home.side(), &self.fallback) {
-            (Side::Fallback, Some(Beside { backend, memories, .. })) => {
+            (Side::Fallback, Some(FallbackRun { backend, memories, .. })) => {
                 backend.download(memories.get(memory), offset, to);
             }
             _ => self.backend.download(self.memories.get(memory), offset, to),

@@ -1,4 +1,4 @@
-//! Branches.
+//! Lowering of `if`.
 
 use super::super::backend::{Backend, Extent, Move};
 use super::super::code::{IfCode, Instruction, JoinCode, JoinHow, Kernel, LaunchCode, RowsOfIf, SlotId};
@@ -19,7 +19,7 @@ impl<B: Backend> Lowering<'_, B> {
         let own = [program.block(yes).rows, program.block(no).rows];
         let spaces = match own {
             [Some(yes), Some(no)] => {
-                Some([self.chosen(yes, rows, operator), self.chosen(no, rows, operator)])
+                Some([self.branch_space(yes, rows, operator), self.branch_space(no, rows, operator)])
             }
             _ => None,
         };
@@ -31,7 +31,7 @@ impl<B: Backend> Lowering<'_, B> {
                 Some(RowsOfIf { spaces, all: rows, select })
             }
         };
-        // Gradients run in reverse, as loops in both branches share the tape.
+        // The branches of a gradient run in reverse, because loops in both branches share the tape, which is a stack.
         let mut branches = [0; 2];
         for side in if splits { [0, 1] } else { [1, 0] } {
             branches[side] = self.nested(operator.blocks[side])?;
@@ -48,9 +48,10 @@ impl<B: Backend> Lowering<'_, B> {
             let of = [yes, no].map(|block| self.known_space(program.ty(result(block)).rows));
             let to = self.define(output)?;
             let how = match (join, of) {
-                (Join::Merge, [Some(yes), Some(no)]) => {
-                    JoinHow::Rows([self.put(yes, from[0], to)?, self.put(no, from[1], to)?])
-                }
+                (Join::Merge, [Some(yes), Some(no)]) => JoinHow::Rows([
+                    self.scatter_branch(yes, from[0], to)?,
+                    self.scatter_branch(no, from[1], to)?,
+                ]),
                 _ => self.join_whole(from, to, rows.is_some())?,
             };
             joins.push(JoinCode { join, from, to, how });
@@ -59,37 +60,43 @@ impl<B: Backend> Lowering<'_, B> {
         Ok(Instruction::If(Box::new(code)))
     }
 
-    /// Puts the rows of a branch into the result.
-    fn put(&mut self, space: usize, from: SlotId, to: SlotId) -> Result<LaunchCode<Kernel<B>>, PlanError> {
-        let inputs = [self.whole(from), self.index(space)];
-        self.launch_move(Move::ScatterRows, &inputs, &[self.whole(to)])
+    /// Compiles the launch that writes the rows of a branch to the result.
+    fn scatter_branch(
+        &mut self,
+        space: usize,
+        from: SlotId,
+        to: SlotId,
+    ) -> Result<LaunchCode<Kernel<B>>, PlanError> {
+        let inputs = [self.operand(from), self.row_numbers(space)];
+        self.launch_move(Move::ScatterRows, &inputs, &[self.operand(to)])
     }
 
-    /// What makes a result of those of the branches that run: one of them, or, where each may have rows, any number.
+    /// Compiles the launches that join two results without rows. A scalar condition runs one branch, whose result is
+    /// copied. A condition per row may run one branch, both or none: then the result is a copy, the sum or zero.
     fn join_whole(
         &mut self,
         from: [SlotId; 2],
         to: SlotId,
-        any: bool,
+        per_row: bool,
     ) -> Result<JoinHow<Kernel<B>>, PlanError> {
-        let ([first, second], to) = (from.map(|from| [self.whole(from)]), [self.whole(to)]);
+        let ([first, second], to) = (from.map(|from| [self.operand(from)]), [self.operand(to)]);
         let copies =
             [self.launch_move(Move::Copy, &first, &to)?, self.launch_move(Move::Copy, &second, &to)?];
         let (mut add_second, mut zero) = (None, None);
-        if any {
+        if per_row {
             add_second = Some(self.launch_move(Move::Add, &second, &to)?);
             zero = Some(self.launch_move(Move::Zero, &[], &to)?);
         }
         Ok(JoinHow::Whole { copies, add_second, zero })
     }
 
-    /// The space of rows that a branch chooses; on first sight with a slot for the row numbers.
-    fn chosen(&mut self, rows: RowsId, parent: Extent, operator: &Operator) -> usize {
+    /// The space of the rows of a branch. The first call adds it, with a slot for the row numbers.
+    fn branch_space(&mut self, rows: RowsId, parent: Extent, operator: &Operator) -> usize {
         if let Some(space) = self.known_space(Some(rows)) {
             return space;
         }
         let block = operator.blocks.first().copied().unwrap_or_default();
-        let index = self.numbers(rows, vec![parent], block);
+        let index = self.row_numbers_slot(rows, vec![parent], block);
         self.add_space(rows, index, block)
     }
 }

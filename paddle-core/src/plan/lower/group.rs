@@ -1,4 +1,4 @@
-//! Groups: operators that are launched together, compiled.
+//! Lowering of groups: operators that are launched together.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use super::Lowering;
 use crate::ops::{Fill, Op, Operator, Program};
 use crate::program::{BlockId, RowsId, VarId};
 
-/// The tokens of the sequences that an operator goes along, in the order of its offsets.
+/// The row spaces of the tokens of the sequences that an operator goes along, in the order of its offsets.
 fn sequences(program: &Program, operator: &Operator) -> impl Iterator<Item = RowsId> {
     let operand = |k: usize| operator.inputs.iter().chain(&operator.outputs).nth(k);
     operator.op.schema().offsets().filter_map(move |k| program.ty(*operand(k)?).rows)
 }
 
-/// Where an input of a group is from.
+/// The source of an input of a group.
 enum Source {
     Value(VarId),
     /// The offsets of the sequences whose tokens these are.
@@ -26,7 +26,7 @@ enum Source {
 }
 
 impl<'a, B: Backend> Lowering<'a, B> {
-    /// Compiles a group. Nothing if it is a constant that only groups with their own copy read.
+    /// Compiles a group, and appends its launch. Appends nothing for a constant that every reader absorbs.
     pub(super) fn launch(
         &mut self,
         id: BlockId,
@@ -61,7 +61,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
                     None => match self.constant(input).filter(|_| element_wise) {
                         Some(fill) => {
                             let ty = program.ty(operator.outputs[0]).with_dtype(fill.ty.dtype);
-                            let layout = OperandType { dtype: ty.dtype, ..self.layout(operator.outputs[0]) };
+                            let layout =
+                                OperandType { dtype: ty.dtype, ..self.operand_type(operator.outputs[0]) };
                             group.temporaries.push(layout);
                             let operand = Operand::Temporary(group.temporaries.len() - 1);
                             let op = Fill { value: fill.value, ty }.into();
@@ -73,7 +74,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                                 group.constants.push(inputs.len());
                             }
                             inputs.push(Source::Value(input));
-                            group.inputs.push(self.layout(input));
+                            group.inputs.push(self.operand_type(input));
                             Operand::Input(inputs.len() - 1)
                         }
                     },
@@ -83,14 +84,14 @@ impl<'a, B: Backend> Lowering<'a, B> {
             }
             for rows in sequences(program, operator) {
                 inputs.push(Source::Offsets(rows));
-                group.inputs.push(self.offsets_layout(rows)?);
+                group.inputs.push(self.offsets_type(rows)?);
                 reads.push(Operand::Input(inputs.len() - 1));
             }
             let mut writes = Vec::with_capacity(operator.outputs.len());
             for &output in &operator.outputs {
-                let layout = self.layout(output);
+                let layout = self.operand_type(output);
                 let operand = if unit.operators.len() == 1 && !element_wise
-                    || self.leaves(output, id, &unit.operators)
+                    || self.needs_memory(output, id, &unit.operators)
                 {
                     outputs.push(output);
                     group.outputs.push(layout);
@@ -113,24 +114,25 @@ impl<'a, B: Backend> Lowering<'a, B> {
         }
         let kernel = self.compile(unit.side, &group);
         let kernel = kernel.map_err(|error| self.unsupported(first, error.message))?;
-        // What is on the other side is copied before, and what is written there is copied back behind.
+        // A transfer in front of the launch copies an operand from the other side; a transfer behind it copies an
+        // output or a changed operand back.
         let mut back = Vec::new();
         let mut operands = Vec::with_capacity(inputs.len() + outputs.len());
         for source in &inputs {
             let var = match source {
                 Source::Offsets(rows) => {
                     let slot = self.offsets(*rows)?;
-                    operands.push(self.brought(slot, unit.side, code));
+                    operands.push(self.copied_to_side(slot, unit.side, code));
                     continue;
                 }
                 Source::Value(var) => *var,
             };
             if !operators.iter().any(|operator| operator.read().any(|read| read == var)) {
-                operands.push(self.nowhere(var));
+                operands.push(self.shape_slot(var));
                 continue;
             }
             let slot = self.read(var)?;
-            let operand = self.brought(slot, unit.side, code);
+            let operand = self.copied_to_side(slot, unit.side, code);
             if operand != slot && operators.iter().any(|operator| operator.changed().any(|read| read == var))
             {
                 back.push(self.transfer(operand, slot));
@@ -139,17 +141,17 @@ impl<'a, B: Backend> Lowering<'a, B> {
         }
         for output in outputs {
             let slot = self.define(output)?;
-            let operand = self.on_side(slot, unit.side);
+            let operand = self.slot_on_side(slot, unit.side);
             if operand != slot {
                 back.push(self.transfer(operand, slot));
             }
             operands.push(operand);
         }
-        // Of one layer are many.
+        // A layer may be several operators in a row, which have one name.
         let mut names: Vec<String> =
             operators.iter().map(|operator| program.called(operator).to_string()).collect();
         names.dedup();
-        let number = self.number(Origin::Operators(Operators { names, place: first.site.place }));
+        let number = self.launch_number(Origin::Operators(Operators { names, place: first.site.place }));
         let product = operators.iter().find_map(|operator| self.product(operator));
         let inputs = group.inputs.len();
         code.push(Instruction::Launch(LaunchCode { kernel, operands, inputs, number, product }));
@@ -157,7 +159,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Ok(())
     }
 
-    /// Compiles a group for one of the sides.
+    /// Compiles a group for a side.
     pub(super) fn compile(&self, side: Side, group: &Group) -> Result<Kernel<B>, Unsupported> {
         match (side, self.backend.fallback()) {
             (Side::Fallback, Some(fallback)) => fallback.compile(group).map(Kernel::Fallback),
@@ -165,16 +167,16 @@ impl<'a, B: Backend> Lowering<'a, B> {
         }
     }
 
-    /// What is counted of an operator.
+    /// The counter and the rows of a matrix product; none for other operators.
     fn product(&mut self, operator: &Operator) -> Option<Product> {
         let program = self.program;
         let [first, _] = operator.contraction(program)?.factors;
-        let rows = *self.layout(operator.inputs[first.input]).shape.first()?;
+        let rows = *self.operand_type(operator.inputs[first.input]).shape.first()?;
         let place = operator.site.place.map(|place| program.locate(place));
         Some(Product { counter: self.stats.counter(place, operator.site.role), rows })
     }
 
-    /// The operator that makes the value, if it is a constant.
+    /// The constant that the value is, if it is one.
     pub(super) fn constant(&self, var: VarId) -> Option<&'a Fill> {
         let at = self.facts.constants.get(&var)?;
         match &self.program.block(at.0).ops[at.1].op {
@@ -183,8 +185,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
         }
     }
 
-    /// Whether a value of a unit is read outside of it.
-    fn leaves(&self, var: VarId, id: BlockId, unit: &[usize]) -> bool {
+    /// Whether a value of a unit needs memory: something outside of the unit reads it, and does not absorb it.
+    fn needs_memory(&self, var: VarId, id: BlockId, unit: &[usize]) -> bool {
         let constant = self.constant(var).is_some();
         let readers = self.facts.readers.get(&var).into_iter().flatten();
         let inside = |at: &At| {

@@ -1,4 +1,4 @@
-//! Loops, and what their gradients have in common with them.
+//! Lowering of loops, and functions that their gradients share.
 
 use super::super::backend::{Backend, Extent, Layout, Move};
 use super::super::code::{
@@ -10,8 +10,8 @@ use crate::ops::{Op, Operator, Parts};
 use crate::program::{BlockId, DType, Definition, RowOrigin, RowsId, SymbolId, VarId};
 
 impl<'a, B: Backend> Lowering<'a, B> {
-    /// The loop with this body.
-    pub(super) fn begin(&mut self, body: BlockId) -> LoopId {
+    /// The loop with this body. Registers it with the recorded loop around it.
+    pub(super) fn register_loop(&mut self, body: BlockId) -> LoopId {
         let id = self.facts.loop_of.get(&body).copied().unwrap_or(LoopId(0));
         let around = self.program.block(body).parent.and_then(|parent| self.recorded_around(parent));
         if self.loops[id.0].recorded {
@@ -31,8 +31,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
         vars.iter().map(|&var| self.define(var)).collect()
     }
 
-    /// A slot for what an iteration has of the rows of all.
-    pub(super) fn iteration(&mut self, var: VarId, of: SlotId) -> Result<SlotId, PlanError> {
+    /// Adds a slot for the rows of one iteration, inside the slot `of`, which has the rows of all iterations.
+    pub(super) fn iteration_slot(&mut self, var: VarId, of: SlotId) -> Result<SlotId, PlanError> {
         let rows = self.program.ty(var).rows;
         let rows = rows.map(|rows| self.program.row_space(rows).size);
         let rows = rows
@@ -42,8 +42,9 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Ok(slot)
     }
 
-    /// What comes to each iteration of a loop with its rows. Returns what has to be done before each.
-    pub(super) fn items(
+    /// Lowers the items of a loop: values of which each iteration gets its rows. Returns the instructions that run
+    /// before each iteration.
+    pub(super) fn bring_items(
         &mut self,
         id: LoopId,
         block: BlockId,
@@ -53,14 +54,14 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let program = self.program;
         let mut each = Vec::new();
         for (&param, &of) in items.iter().zip(from) {
-            let slot = self.iteration(param, of)?;
+            let slot = self.iteration_slot(param, of)?;
             self.memory.slot_of.insert(param, slot);
             let Some(rows) = program.ty(param).rows else { continue };
             let RowOrigin::Part { of } = program.row_space(rows).origin else { continue };
             if self.rows.offsets_of.contains_key(&rows) {
                 continue;
             }
-            // Sequences: they begin where those of the iterations before end.
+            // The item is sequences: those of an iteration begin where those of the iteration before end.
             let (all, sequences) = (program.row_space(of).size, self.size_of_parent(rows));
             if let Some(&taken) = self.rows.taken_of.get(&of) {
                 let tokens = program.row_space(rows).size;
@@ -72,23 +73,23 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 }
             }
             let from = self.offsets(of)?;
-            let layout = self.offsets_layout(rows)?;
+            let layout = self.offsets_type(rows)?;
             let name = format!("offsets of {}", program.row_space(rows).name);
-            let to = self.auxiliary(name, layout.shape, layout.dtype, block);
+            let to = self.auxiliary_slot(name, layout.shape, layout.dtype, block);
             self.rows.offsets_of.insert(rows, to);
-            // Those of the rows of the iteration, and the end of the last.
-            let (_, seen) = self.whole(to);
-            let part = self.part("offsets", from, sequences, seen.shape[0]);
+            // The offsets of the iteration's rows, and the end of the last sequence.
+            let (_, seen) = self.operand(to);
+            let part = self.iteration_part("offsets", from, sequences, seen.shape[0]);
             let inputs = [(part, seen.clone())];
             let launch = self.launch_move(Move::RebaseOffsets, &inputs, &[(to, seen)])?;
             each.push(Instruction::Launch(launch));
-            self.sort(rows, block, &mut each)?;
+            self.sort_sequences(rows, block, &mut each)?;
         }
         Ok(each)
     }
 
-    /// A slot for what an iteration has of a slot that the runtime keeps: from its first row on, this many.
-    fn part(&mut self, what: &str, of: SlotId, rows: SymbolId, count: Extent) -> SlotId {
+    /// Adds a slot for a part of an auxiliary slot: `count` elements, from the first row of the iteration on.
+    fn iteration_part(&mut self, what: &str, of: SlotId, rows: SymbolId, count: Extent) -> SlotId {
         let Slot { name, element_bytes, dtype, .. } = &self.memory.slots[of.0];
         let slot = Slot {
             name: format!("{what} in {name}"),
@@ -109,8 +110,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
         self.program.row_space(parent).size
     }
 
-    /// Has the values that a body gives for all iterations written where they are collected, as far as an operator of the
-    /// body makes them. Returns the others: they are copied.
+    /// Makes the results that a loop collects write into the slots `to`, where an operator of the body computes them.
+    /// Returns the other results, which have to be copied.
     pub(super) fn collect_into(
         &mut self,
         block: BlockId,
@@ -119,14 +120,14 @@ impl<'a, B: Backend> Lowering<'a, B> {
     ) -> Result<Vec<(VarId, SlotId)>, PlanError> {
         let mut copied = Vec::new();
         for (&result, &of) in results.iter().zip(to) {
-            let slot = self.iteration(result, of)?;
+            let slot = self.iteration_slot(result, of)?;
             let var = self.program.var(result);
             let is_made_here = var.block == block && var.definition == Definition::Operator;
             if is_made_here
                 && !self.memory.slot_of.contains_key(&result)
-                && !self.memory.given.contains_key(&result)
+                && !self.memory.assigned.contains_key(&result)
             {
-                self.memory.given.insert(result, slot);
+                self.memory.assigned.insert(result, slot);
             } else {
                 copied.push((result, slot));
             }
@@ -134,8 +135,9 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Ok(copied)
     }
 
-    /// Copies of results to the state, all at once: a result that is itself a part of the state goes by a detour.
-    pub(super) fn advance(
+    /// Compiles the copies of results to the next state. They take effect all at once: a result that is a slot of the
+    /// state is copied to another slot first.
+    pub(super) fn copy_to_state(
         &mut self,
         results: &[VarId],
         states: &[SlotId],
@@ -147,7 +149,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 continue;
             }
             if states.contains(&from) {
-                let detour = self.working(result);
+                let detour = self.loop_slot(result);
                 detours.push(self.copy(from, detour)?);
                 from = detour;
             }
@@ -157,8 +159,9 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Ok(detours)
     }
 
-    /// The slots of the state within an iteration: those of the loop, or copies that are saved.
-    pub(super) fn states(
+    /// Gives the state its slots in the body: those of the loop, or saved copies of them. Returns the instructions
+    /// that copy.
+    pub(super) fn bind_states(
         &mut self,
         params: &[VarId],
         states: &[SlotId],
@@ -176,8 +179,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Ok(save)
     }
 
-    /// A slot like that of a value, which a loop works on.
-    pub(super) fn working(&mut self, like: VarId) -> SlotId {
+    /// Adds a slot of a value's type that a loop works in.
+    pub(super) fn loop_slot(&mut self, like: VarId) -> SlotId {
         let slot = self.slot_like(like, Home::Arena);
         if self.grows(slot) {
             self.give_lane(slot, None);
@@ -206,7 +209,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         else {
             return Err(wrong(self));
         };
-        let id = self.begin(body);
+        let id = self.register_loop(body);
         let inputs = self.read_all(&operator.inputs)?;
         let (items, initial) = inputs.split_at(parts.items);
         let outputs = self.define_all(&operator.outputs)?;
@@ -215,11 +218,12 @@ impl<'a, B: Backend> Lowering<'a, B> {
         self.touch(at);
         self.known_space(Some(steps));
         let states: Vec<SlotId> =
-            operator.outputs[..parts.states].iter().map(|&like| self.working(like)).collect();
+            operator.outputs[..parts.states].iter().map(|&like| self.loop_slot(like)).collect();
         let space = self.add_space(rows, at, body);
         let sizes = [rows, steps].map(|rows| program.row_space(rows).size);
         self.loops[id.0].slices.push((sizes[0], sizes[1]));
-        // What is brought in for all rows is kept by the loop around: it has to know how many they were.
+        // A recorded loop around this one keeps the values that are gathered for all rows, so it records the number
+        // of rows.
         if let Some(around) = self.loops[id.0].around {
             self.loops[around.0].sizes.push(sizes[0]);
         }
@@ -230,21 +234,21 @@ impl<'a, B: Backend> Lowering<'a, B> {
         }
         let mut save = Vec::new();
         let around = program.block(body).parent.unwrap_or_default();
-        self.take(rows, around, Some((id, body)), &mut enter, &mut save)?;
-        self.prepare(body, &mut enter)?;
+        self.take_sequences(rows, around, Some((id, body)), &mut enter, &mut save)?;
+        self.gather_ahead(body, &mut enter)?;
         self.begin_loop();
         self.touch_sequences(&save);
         let (item_params, state_params) = block.params.split_at(parts.items);
-        save.extend(self.items(id, body, item_params, items)?);
+        save.extend(self.bring_items(id, body, item_params, items)?);
         let is_recorded = self.loops[id.0].recorded;
-        save.extend(self.states(state_params, &states, is_recorded)?);
+        save.extend(self.bind_states(state_params, &states, is_recorded)?);
         let (next, given) = block.results.split_at(parts.states);
         let copied = self.collect_into(body, given, collected)?;
         let code = self.block(body)?;
         self.now += 1;
-        let mut advance = self.advance(next, &states)?;
+        let mut advance = self.copy_to_state(next, &states)?;
         for (result, to) in copied {
-            // In front, as the state changes.
+            // In front of the copies that change the state.
             let from = self.read(result)?;
             advance.insert(0, self.copy(from, to)?);
         }
@@ -262,8 +266,13 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Ok(Instruction::Loop(Box::new(LoopCode { id, place, kind, enter, save, body: code, advance, leave })))
     }
 
-    /// What a `for` brings to its rows is brought once, in its order: an iteration has the first rows of it.
-    fn prepare(&mut self, body: BlockId, enter: &mut Vec<Instruction<Kernel<B>>>) -> Result<(), PlanError> {
+    /// Gathers the values that the body of a `for` gathers, once for all rows in front of the loop. Iterations see
+    /// the first rows of them.
+    fn gather_ahead(
+        &mut self,
+        body: BlockId,
+        enter: &mut Vec<Instruction<Kernel<B>>>,
+    ) -> Result<(), PlanError> {
         let program = self.program;
         for (at, operator) in program.block(body).ops.iter().enumerate() {
             let Op::GatherRows(op) = &operator.op else { break };
@@ -281,7 +290,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 self.give_lane(to, recorded);
             }
             self.memory.slot_of.insert(output, to);
-            self.memory.prepared.insert(output);
+            self.memory.gathered_ahead.insert(output);
             self.now += 1;
             self.touch(to);
             enter.push(self.gather(space, from, to)?);
@@ -299,7 +308,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             return Err(self.unsupported(operator, "it does not have two blocks".into()));
         };
         let block = program.block(body);
-        let id = self.begin(body);
+        let id = self.register_loop(body);
         let is_recorded = self.loops[id.0].recorded;
         let inputs = self.read_all(&operator.inputs)?;
         let outputs = self.define_all(&operator.outputs)?;
@@ -307,7 +316,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let own_rows = program.block(condition_block).rows.zip(block.rows);
         let states: Vec<SlotId> = match own_rows {
             None => finals.to_vec(),
-            Some(_) => operator.outputs[..finals.len()].iter().map(|&like| self.working(like)).collect(),
+            Some(_) => operator.outputs[..finals.len()].iter().map(|&like| self.loop_slot(like)).collect(),
         };
         let mut enter = Vec::with_capacity(states.len());
         for (&from, &to) in inputs.iter().zip(&states) {
@@ -332,12 +341,12 @@ impl<'a, B: Backend> Lowering<'a, B> {
             Some(spaces) => Some(Box::new(self.rows_of_while(spaces, holds, &states)?)),
         };
         self.now += 1;
-        let save = self.states(&block.params, &states, is_recorded)?;
+        let save = self.bind_states(&block.params, &states, is_recorded)?;
         let (next, collected) = block.results.split_at(operator.inputs.len());
         let copied = self.collect_into(body, collected, given)?;
         let code = self.block(body)?;
         self.now += 1;
-        let mut advance = self.advance(next, &states)?;
+        let mut advance = self.copy_to_state(next, &states)?;
         for (result, to) in copied {
             let from = self.read(result)?;
             advance.insert(0, self.copy(from, to)?);
@@ -363,7 +372,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Ok(Instruction::Loop(Box::new(LoopCode { id, place, kind, enter, save, body: code, advance, leave })))
     }
 
-    /// Keeps what a `while` has of its rows.
+    /// Extends the lifetimes of all slots that the rows of a `while` need to now.
     fn touch_rows(&mut self, rows: &RowsOfWhile<Kernel<B>>) {
         let launches = [&rows.number, &rows.select.launch].into_iter().chain(&rows.compact).chain(&rows.keep);
         for launch in launches {
@@ -371,7 +380,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         }
     }
 
-    /// The rows of a `while` that leave it one by one.
+    /// The spaces and slots of a `while` with a condition per row.
     fn spaces_of_while(
         &mut self,
         id: LoopId,
@@ -410,7 +419,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let own = match self.loops[id.0].recorded {
             true => {
                 let count = self.rows_extent(active);
-                self.numbers(active, vec![count], body)
+                self.row_numbers_slot(active, vec![count], body)
             }
             false => index,
         };
@@ -424,11 +433,11 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 let sizes = [active_rows, rounds].map(|rows| program.row_space(rows).size);
                 self.loops[id.0].slices.push((sizes[0], sizes[1]));
                 let count = self.rows_extent(rounds);
-                let index = self.numbers(rounds, vec![count], around);
+                let index = self.row_numbers_slot(rounds, vec![count], around);
                 let rounds = self.add_space(rounds, index, around);
-                let layout = self.offsets_layout(tokens)?;
+                let layout = self.offsets_type(tokens)?;
                 let name = format!("offsets of {}", program.row_space(tokens).name);
-                let offsets = self.auxiliary(name, layout.shape, layout.dtype, around);
+                let offsets = self.auxiliary_slot(name, layout.shape, layout.dtype, around);
                 self.rows.offsets_of.insert(tokens, offsets);
                 let size = program.row_space(tokens).size;
                 if let Some(around) = self.recorded_around(around) {
@@ -440,7 +449,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Ok(SpacesOfWhile { all, tested, active, split, collected })
     }
 
-    /// What is done with them.
+    /// Compiles the launches over the rows of a `while` with a condition per row.
     fn rows_of_while(
         &mut self,
         spaces: SpacesOfWhile,
@@ -449,27 +458,27 @@ impl<'a, B: Backend> Lowering<'a, B> {
     ) -> Result<RowsOfWhile<Kernel<B>>, PlanError> {
         let SpacesOfWhile { all, tested, active, split, collected } = spaces;
         let numbers = self.rows.spaces[tested].index;
-        let number = self.launch_move(Move::NumberRows, &[], &[self.whole(numbers)])?;
-        let left = self.count(self.rows.spaces[tested].size);
+        let number = self.launch_move(Move::NumberRows, &[], &[self.operand(numbers)])?;
+        let left = self.symbol_extent(self.rows.spaces[tested].size);
         let select = self.select(holds, left, split)?;
-        let staying = [self.first(split[0], left)];
+        let staying = [self.first_rows(split[0], left)];
         let mut compact = Vec::with_capacity(states.len() + 1);
         for &slot in states.iter().chain([&numbers]) {
-            compact.push(self.launch_move(Move::CompactRows, &staying, &[self.whole(slot)])?);
+            compact.push(self.launch_move(Move::CompactRows, &staying, &[self.operand(slot)])?);
         }
-        let from = [self.index(tested)];
+        let from = [self.row_numbers(tested)];
         let keep = match self.rows.spaces[active].index {
             own if own == numbers => None,
-            own => Some(self.launch_move(Move::Copy, &from, &[self.whole(own)])?),
+            own => Some(self.launch_move(Move::Copy, &from, &[self.operand(own)])?),
         };
         let collected = match collected {
             None => None,
             Some(CollectedRows { rounds, tokens, offsets }) => {
                 let (index, size) = (self.rows.spaces[rounds].index, self.rows.spaces[active].size);
-                let rows = self.count(size);
-                let part = self.part("rows", index, size, rows);
-                let add = self.launch_move(Move::Copy, &from, &[self.whole(part)])?;
-                let outputs = [self.index(rounds), self.whole(offsets)];
+                let rows = self.symbol_extent(size);
+                let part = self.iteration_part("rows", index, size, rows);
+                let add = self.launch_move(Move::Copy, &from, &[self.operand(part)])?;
+                let outputs = [self.row_numbers(rounds), self.operand(offsets)];
                 let collect = self.launch_move(Move::CollectSequences, &[], &outputs)?;
                 Some(Collected { rounds, tokens, add, collect })
             }
@@ -478,18 +487,18 @@ impl<'a, B: Backend> Lowering<'a, B> {
     }
 }
 
-/// The rows of a `while` that leave it one by one.
+/// The spaces and slots of a `while` with a condition per row.
 struct SpacesOfWhile {
-    /// How many there are before the first iteration.
+    /// The number of rows before the first iteration.
     all: Extent,
     tested: usize,
     active: usize,
-    /// Room for the numbers of those that go on, and of those that leave.
+    /// The slots of the row numbers that stay, and of those that leave.
     split: [SlotId; 2],
     collected: Option<CollectedRows>,
 }
 
-/// Where what a `while` gives in each iteration is collected.
+/// The space and the slots of the sequences that a `while` collects.
 struct CollectedRows {
     rounds: usize,
     tokens: SymbolId,

@@ -1,4 +1,4 @@
-//! Lowering: a program becomes instructions over slots, with the lifetime of every slot.
+//! Lowering: turns a program into instructions over slots, and finds the lifetime of every slot.
 
 mod control;
 mod group;
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::slots::OpenLoop;
 use super::backend::{Backend, Layout, Move, Side};
 use super::code::{
-    Home, Input, Instruction, Kept, Kernel, Lane, LoopId, LoopInfo, Operators, Order, Origin, Output, Plan,
+    Backup, Home, Input, Instruction, Kernel, Lane, LoopId, LoopInfo, Operators, Order, Origin, Output, Plan,
     Sequences, Slot, SlotId, Space, Taken,
 };
 use super::error::PlanError;
@@ -35,14 +35,14 @@ pub(super) fn lower<B: Backend>(
 ) -> Result<Plan<Kernel<B>>, PlanError> {
     program.verify()?;
     let mut lowering = Lowering::new(backend, program, storage, states, numbers);
-    lowering.kernels()?;
+    lowering.check_supported()?;
     lowering.inputs()?;
     let mut code = lowering.fed_sequences()?;
     code.extend(lowering.block(Program::GLOBAL)?);
     lowering.finish(code)
 }
 
-/// A program that becomes a plan.
+/// The program, and the parts of its plan so far.
 struct Lowering<'a, B: Backend> {
     backend: &'a B,
     program: &'a Program,
@@ -60,32 +60,32 @@ struct Lowering<'a, B: Backend> {
     /// Loops around the current instruction, the outermost first.
     open: Vec<OpenLoop>,
     code: Vec<Vec<Instruction<Kernel<B>>>>,
-    /// Where launches come from, by their numbers.
+    /// The origins of the launches, by their numbers.
     origins: Vec<Origin>,
     inputs: Vec<Input>,
-    /// The first instruction of the global block that updates.
+    /// The first instruction of the global block that belongs to the update.
     update_from: Option<usize>,
-    /// Counts instructions through all blocks.
+    /// The number of the current instruction, counted through all blocks.
     now: usize,
-    /// Counters of the products that were lowered.
+    /// The counters of the products that were lowered.
     stats: RunStats,
 }
 
-/// The memory of values.
+/// The slots of values, the lanes and the sizes.
 #[derive(Default)]
 struct Places {
     slots: Vec<Slot>,
     slot_of: BTreeMap<VarId, SlotId>,
-    /// Slots of values that are not defined yet.
-    given: BTreeMap<VarId, SlotId>,
-    /// Values that were brought to the rows of a loop before it began.
-    prepared: BTreeSet<VarId>,
+    /// The slots that values get when they are defined, if they are chosen before.
+    assigned: BTreeMap<VarId, SlotId>,
+    /// The values that a `for` has gathered for all its rows in front of the loop.
+    gathered_ahead: BTreeSet<VarId>,
     lanes: Vec<Lane>,
-    /// Every size that instructions need.
+    /// Every size that an instruction needs.
     extents: Vec<Dim>,
 }
 
-/// The row spaces that come to be as the program runs, and the sequences in them.
+/// The row spaces that arise during a run, and the sequences in them.
 #[derive(Default)]
 struct RowSpaces {
     spaces: Vec<Space>,
@@ -95,7 +95,7 @@ struct RowSpaces {
     order_of: BTreeMap<RowsId, usize>,
     taken: Vec<Taken>,
     taken_of: BTreeMap<RowsId, usize>,
-    /// The offsets of the sequences whose tokens are a row space, where they are read.
+    /// For the tokens of sequences, the slot of the offsets, if an instruction needs them.
     offsets_of: BTreeMap<RowsId, SlotId>,
 }
 
@@ -134,8 +134,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
         }
     }
 
-    /// Checks that the backend has all operators, and names all that it lacks.
-    fn kernels(&self) -> Result<(), PlanError> {
+    /// Errors if the backend and its fallback lack an operator. The error names all that they lack.
+    fn check_supported(&self) -> Result<(), PlanError> {
         let operators = self.facts.live.iter().map(|at| &self.program.block(at.0).ops[at.1]);
         let mut missing = operators.filter(|operator| match &operator.op {
             Op::For(_)
@@ -182,20 +182,20 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Ok(())
     }
 
-    /// What has to be done with sequences that are fed.
+    /// The instructions that sort the sequences that are fed.
     fn fed_sequences(&mut self) -> Result<Vec<Instruction<Kernel<B>>>, PlanError> {
         let program = self.program;
         let mut code = Vec::new();
-        // The outer sequences come before those that are their tokens.
+        // A set of row spaces is in the order of their creation: outer sequences come before their tokens.
         let fed = program.inputs().iter().flat_map(|&input| program.levels(program.ty(input)));
         let fed: BTreeSet<RowsId> = fed.collect();
         for rows in fed.into_iter().filter(|&rows| program.row_space(rows).origin == RowOrigin::Tokens) {
-            self.sort(rows, Program::GLOBAL, &mut code)?;
+            self.sort_sequences(rows, Program::GLOBAL, &mut code)?;
         }
         Ok(code)
     }
 
-    /// Whether the value is read other than by an operator.
+    /// Whether the value leaves its block: as an output, a gradient or a result.
     fn escapes(&self, var: VarId) -> bool {
         self.facts.kept.contains(&var) || self.facts.results.contains_key(&var)
     }
@@ -212,12 +212,12 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let block = program.block(id);
         let mut code = Vec::new();
         if let Some(rows) = block.rows {
-            self.take(rows, id, None, &mut code, &mut Vec::new())?;
+            self.take_sequences(rows, id, None, &mut code, &mut Vec::new())?;
         }
         for unit in schedule(self.backend, program, id, &self.facts.live, self.numbers) {
             self.now += 1;
             let operator = &block.ops[unit.operators[0]];
-            // Operators of a block are a part of what owns it.
+            // The operators of an inner block belong to the operator that owns the block.
             let updates = id == Program::GLOBAL && operator.site.role == Role::Optimize;
             if updates && self.update_from.is_none() {
                 self.update_from = Some(code.len());
@@ -228,16 +228,16 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 Op::While(op) => {
                     code.push(self.while_loop(operator, op.limit)?);
                     for tokens in operator.op.operation().makes(program, operator) {
-                        self.sort(tokens, id, &mut code)?;
+                        self.sort_sequences(tokens, id, &mut code)?;
                     }
                 }
                 Op::LoopGrad(op) => code.push(self.loop_grad(operator, op)?),
                 Op::SequenceRange(op) => {
-                    code.push(self.make(operator, op.rows, id)?);
+                    code.push(self.make_sequences(operator, op.rows, id)?);
                     self.launch(id, &unit, &mut code)?;
-                    self.sort(op.rows, id, &mut code)?;
+                    self.sort_sequences(op.rows, id, &mut code)?;
                 }
-                Op::GatherRows(op) if !self.memory.prepared.contains(&operator.outputs[0]) => {
+                Op::GatherRows(op) if !self.memory.gathered_ahead.contains(&operator.outputs[0]) => {
                     let from = self.read(operator.inputs[0])?;
                     let space = self.need_space(Some(op.rows))?;
                     let to = self.define(operator.outputs[0])?;
@@ -277,7 +277,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         for &var in program.outputs() {
             let mut slot = self.read(var)?;
             if let Home::Parameter(..) | Home::State(..) = self.memory.slots[slot.0].home {
-                // The caller has them again when outputs are fetched.
+                // The buffers of parameters and states are not the executor's when the caller fetches outputs.
                 let to = self.slot_like(var, Home::Pool);
                 code.push(self.copy(slot, to)?);
                 slot = to;
@@ -305,7 +305,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             input.sequences = sequences.collect();
         }
         let update_from = self.update_from.unwrap_or(code.len());
-        let kept = self.kept_values()?;
+        let backups = self.backups()?;
         self.code[0] = code;
         let mut extents_of = vec![Vec::new(); program.symbols().len()];
         for (at, extent) in self.memory.extents.iter().enumerate() {
@@ -329,7 +329,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Ok(Plan {
             code: self.code,
             update_from,
-            kept,
+            backups,
             origins: self.origins,
             slots: self.memory.slots,
             spaces: self.rows.spaces,
@@ -354,11 +354,11 @@ impl<'a, B: Backend> Lowering<'a, B> {
 }
 
 impl<B: Backend> Lowering<'_, B> {
-    /// Copies of parameters and states that are changed before the update, by which a run that fails takes them back.
-    fn kept_values(&mut self) -> Result<Vec<Kept<Kernel<B>>>, PlanError> {
+    /// Makes backups of the parameters and states that change before the update.
+    fn backups(&mut self) -> Result<Vec<Backup<Kernel<B>>>, PlanError> {
         let program = self.program;
         let changed: BTreeSet<VarId> = changed_in_use(program).collect();
-        let mut kept = Vec::new();
+        let mut backups = Vec::new();
         for var in changed {
             if let Some(&from) = self.memory.slot_of.get(&var)
                 && matches!(self.memory.slots[from.0].home, Home::Parameter(..) | Home::State(..))
@@ -369,12 +369,12 @@ impl<B: Backend> Lowering<'_, B> {
                 };
                 let to = self.slot_like(var, home);
                 self.memory.slots[to.0].life = (0, self.now);
-                let (from, to) = (self.whole(from), self.whole(to));
+                let (from, to) = (self.operand(from), self.operand(to));
                 let save =
                     self.launch_move(Move::Copy, std::slice::from_ref(&from), std::slice::from_ref(&to))?;
-                kept.push(Kept { save, restore: self.launch_move(Move::Copy, &[to], &[from])? });
+                backups.push(Backup { save, restore: self.launch_move(Move::Copy, &[to], &[from])? });
             }
         }
-        Ok(kept)
+        Ok(backups)
     }
 }

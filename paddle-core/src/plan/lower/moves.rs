@@ -1,4 +1,4 @@
-//! Moves of values, rows and sequences: groups that the runtime needs beside those of operators.
+//! Lowering of moves: the groups that the runtime needs beside those of operators.
 
 use super::super::backend::{Backend, Extent, Group, Layout, Move, OperandType, Side};
 use super::super::code::{Home, Instruction, Kernel, LaunchCode, Origin, SelectCode, Slot, SlotId};
@@ -6,32 +6,33 @@ use super::super::error::PlanError;
 use super::Lowering;
 use crate::program::{DType, Dim, SymbolId};
 
-/// An operand of a move: a slot, and as what it is seen.
-pub(super) type Seen = (SlotId, OperandType);
+/// An operand of a move: a slot, and the type that the move sees it as.
+pub(super) type MoveOperand = (SlotId, OperandType);
 
 impl<B: Backend> Lowering<'_, B> {
-    /// A slot as it is.
-    pub(super) fn whole(&self, slot: SlotId) -> Seen {
+    /// A slot as an operand of its own type.
+    pub(super) fn operand(&self, slot: SlotId) -> MoveOperand {
         let Slot { dtype, shape, layout, .. } = &self.memory.slots[slot.0];
         (slot, OperandType { dtype: *dtype, shape: shape.clone(), layout: layout.clone() })
     }
 
-    /// The first rows of a slot, of which there may be room for more.
-    pub(super) fn first(&self, slot: SlotId, rows: Extent) -> Seen {
-        let (slot, mut ty) = self.whole(slot);
+    /// The first `rows` rows of a slot as an operand. The slot may have room for more rows.
+    pub(super) fn first_rows(&self, slot: SlotId, rows: Extent) -> MoveOperand {
+        let (slot, mut ty) = self.operand(slot);
         ty.shape[0] = rows;
         (slot, ty)
     }
 
-    /// The row numbers of a space.
-    pub(super) fn index(&mut self, space: usize) -> Seen {
+    /// The row numbers of a space as an operand.
+    pub(super) fn row_numbers(&mut self, space: usize) -> MoveOperand {
         let (size, index) = (self.rows.spaces[space].size, self.rows.spaces[space].index);
-        let rows = self.count(size);
-        self.first(index, rows)
+        let rows = self.symbol_extent(size);
+        self.first_rows(index, rows)
     }
 
-    /// A size by itself, also where a check makes it equal to another one: loops change the one and not the other.
-    pub(super) fn count(&mut self, size: SymbolId) -> Extent {
+    /// The extent of a symbol itself, not of the representative of its class: a loop may change one of two equal
+    /// sizes.
+    pub(super) fn symbol_extent(&mut self, size: SymbolId) -> Extent {
         let dim = Dim::symbol(size);
         let at = self.memory.extents.iter().position(|known| *known == dim).unwrap_or_else(|| {
             self.memory.extents.push(dim);
@@ -40,16 +41,16 @@ impl<B: Backend> Lowering<'_, B> {
         Extent::Bound(at)
     }
 
-    /// Compiles a move.
+    /// Compiles a move to a launch.
     pub(super) fn launch_move(
         &mut self,
         kind: Move,
-        inputs: &[Seen],
-        outputs: &[Seen],
+        inputs: &[MoveOperand],
+        outputs: &[MoveOperand],
     ) -> Result<LaunchCode<Kernel<B>>, PlanError> {
-        let types = |operands: &[Seen]| operands.iter().map(|(_, ty)| ty.clone()).collect();
+        let types = |operands: &[MoveOperand]| operands.iter().map(|(_, ty)| ty.clone()).collect();
         let group = Group::of_move(kind, types(inputs), types(outputs));
-        // All of them are on one side.
+        // All operands are on one side.
         let side = self.memory.slots[outputs[0].0.0].home.side();
         let kernel = self.compile(side, &group).map_err(|error| PlanError::Unsupported {
             operator: kind.name().to_string(),
@@ -58,34 +59,35 @@ impl<B: Backend> Lowering<'_, B> {
             message: error.message,
         })?;
         let operands = inputs.iter().chain(outputs).map(|(slot, _)| *slot).collect();
-        let number = self.number(Origin::Move(kind));
+        let number = self.launch_number(Origin::Move(kind));
         Ok(LaunchCode { kernel, operands, inputs: inputs.len(), number, product: None })
     }
 
-    /// The number of a launch that was made from this.
-    pub(super) fn number(&mut self, origin: Origin) -> u32 {
+    /// A new launch number, for a launch with this origin.
+    pub(super) fn launch_number(&mut self, origin: Origin) -> u32 {
         self.origins.push(origin);
         u32::try_from(self.origins.len() - 1).expect("a program has fewer operators than that")
     }
 
-    fn moved(
+    fn move_instruction(
         &mut self,
         kind: Move,
-        inputs: &[Seen],
-        output: Seen,
+        inputs: &[MoveOperand],
+        output: MoveOperand,
     ) -> Result<Instruction<Kernel<B>>, PlanError> {
         Ok(Instruction::Launch(self.launch_move(kind, inputs, &[output])?))
     }
 
-    /// Copies a value to the other side.
+    /// Compiles a copy of a value to the other side.
     pub(super) fn transfer(&mut self, from: SlotId, to: SlotId) -> Instruction<Kernel<B>> {
         let kernel = Kernel::Transfer(self.memory.slots[to.0].dtype);
-        let number = self.number(Origin::Move(Move::Transfer));
+        let number = self.launch_number(Origin::Move(Move::Transfer));
         Instruction::Launch(LaunchCode { kernel, operands: vec![from, to], inputs: 1, number, product: None })
     }
 
-    /// A slot itself if it is on this side, or else one like it there, for now.
-    pub(super) fn on_side(&mut self, slot: SlotId, side: Side) -> SlotId {
+    /// Returns the slot if it is on this side, or else a new slot of the same type on it, for the current instruction
+    /// only.
+    pub(super) fn slot_on_side(&mut self, slot: SlotId, side: Side) -> SlotId {
         let like = &self.memory.slots[slot.0];
         if like.home.side() == side {
             return slot;
@@ -102,14 +104,14 @@ impl<B: Backend> Lowering<'_, B> {
         slot
     }
 
-    /// The same with the value in it.
-    pub(super) fn brought(
+    /// Returns a slot on this side that has the value of `slot`; appends a transfer to `code` if it needs one.
+    pub(super) fn copied_to_side(
         &mut self,
         slot: SlotId,
         side: Side,
         code: &mut Vec<Instruction<Kernel<B>>>,
     ) -> SlotId {
-        let there = self.on_side(slot, side);
+        let there = self.slot_on_side(slot, side);
         if there != slot {
             code.push(self.transfer(slot, there));
         }
@@ -117,51 +119,52 @@ impl<B: Backend> Lowering<'_, B> {
     }
 
     pub(super) fn copy(&mut self, from: SlotId, to: SlotId) -> Result<Instruction<Kernel<B>>, PlanError> {
-        self.moved(Move::Copy, &[self.whole(from)], self.whole(to))
+        self.move_instruction(Move::Copy, &[self.operand(from)], self.operand(to))
     }
 
     pub(super) fn add(&mut self, from: SlotId, to: SlotId) -> Result<Instruction<Kernel<B>>, PlanError> {
-        self.moved(Move::Add, &[self.whole(from)], self.whole(to))
+        self.move_instruction(Move::Add, &[self.operand(from)], self.operand(to))
     }
 
     pub(super) fn zero(&mut self, to: SlotId) -> Result<Instruction<Kernel<B>>, PlanError> {
-        self.moved(Move::Zero, &[], self.whole(to))
+        self.move_instruction(Move::Zero, &[], self.operand(to))
     }
 
-    /// Copies the rows of a space.
+    /// Compiles a gather of the rows of a space.
     pub(super) fn gather(
         &mut self,
         space: usize,
         from: SlotId,
         to: SlotId,
     ) -> Result<Instruction<Kernel<B>>, PlanError> {
-        let inputs = [self.whole(from), self.index(space)];
-        self.moved(Move::GatherRows, &inputs, self.whole(to))
+        let inputs = [self.operand(from), self.row_numbers(space)];
+        self.move_instruction(Move::GatherRows, &inputs, self.operand(to))
     }
 
-    /// Copies rows to where a space says.
+    /// Compiles a scatter to the rows of a space.
     pub(super) fn scatter(
         &mut self,
         space: usize,
         from: SlotId,
         to: SlotId,
     ) -> Result<Instruction<Kernel<B>>, PlanError> {
-        let inputs = [self.whole(from), self.index(space)];
-        self.moved(Move::ScatterRows, &inputs, self.whole(to))
+        let inputs = [self.operand(from), self.row_numbers(space)];
+        self.move_instruction(Move::ScatterRows, &inputs, self.operand(to))
     }
 
-    /// Adds rows to those that a space says.
+    /// Compiles an addition to the rows of a space.
     pub(super) fn add_rows(
         &mut self,
         space: usize,
         from: SlotId,
         to: SlotId,
     ) -> Result<Instruction<Kernel<B>>, PlanError> {
-        let inputs = [self.whole(from), self.index(space)];
-        self.moved(Move::AddRows, &inputs, self.whole(to))
+        let inputs = [self.operand(from), self.row_numbers(space)];
+        self.move_instruction(Move::AddRows, &inputs, self.operand(to))
     }
 
-    /// Splits so many rows by a mask.
+    /// Compiles the split of `rows` rows by a mask. `yes` gets the numbers of the true rows, `no` those of the false
+    /// ones.
     pub(super) fn select(
         &mut self,
         mask: SlotId,
@@ -177,8 +180,8 @@ impl<B: Backend> Lowering<'_, B> {
             home: Home::Arena,
             life: (self.now, self.now),
         });
-        let outputs = [self.first(yes, rows), self.first(no, rows), self.whole(count)];
-        let launch = self.launch_move(Move::SelectRows, &[self.whole(mask)], &outputs)?;
+        let outputs = [self.first_rows(yes, rows), self.first_rows(no, rows), self.operand(count)];
+        let launch = self.launch_move(Move::SelectRows, &[self.operand(mask)], &outputs)?;
         Ok(SelectCode { launch, count })
     }
 }

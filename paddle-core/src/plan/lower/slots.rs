@@ -1,4 +1,4 @@
-//! Slots of values: which memory, and how long.
+//! Lowering of values to slots: their memories and their lifetimes.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use super::Lowering;
 use crate::ops::Program;
 use crate::program::{BlockId, DType, Definition, Dim, RowsId, SymbolId, VarId};
 
-/// A loop being lowered. What lived before it began and is read in it lives to its end.
+/// A loop whose body is being lowered. A slot that was alive before the loop, and is read in it, lives to its end.
 pub(super) struct OpenLoop {
     start: usize,
-    /// Slots to keep to the end.
+    /// The slots that live to the end of the loop.
     held: BTreeSet<SlotId>,
 }
 
@@ -31,7 +31,7 @@ impl<B: Backend> Lowering<'_, B> {
         }
     }
 
-    pub(super) fn layout(&mut self, var: VarId) -> OperandType {
+    pub(super) fn operand_type(&mut self, var: VarId) -> OperandType {
         let ty = self.program.ty(var);
         let shape = self.program.shape(ty).iter().map(|dim| self.extent(dim)).collect();
         let layout = self.layouts.get(&var).cloned().unwrap_or_default();
@@ -43,18 +43,18 @@ impl<B: Backend> Lowering<'_, B> {
         SlotId(self.memory.slots.len() - 1)
     }
 
-    /// A slot of a value's type that begins to live now.
+    /// Adds a slot of a value's type, whose lifetime begins now.
     pub(super) fn slot_like(&mut self, var: VarId, home: Home) -> SlotId {
-        let OperandType { dtype, shape, layout } = self.layout(var);
+        let OperandType { dtype, shape, layout } = self.operand_type(var);
         let (name, element_bytes) = (self.program.var(var).name.clone(), self.backend.element_bytes(dtype));
         let life = (self.now, self.now);
         self.add_slot(Slot { name, shape, layout, element_bytes, dtype, home, life })
     }
 
-    /// Gives a value its slot.
+    /// Gives a value its slot, at its definition.
     pub(super) fn define(&mut self, var: VarId) -> Result<SlotId, PlanError> {
         let value = self.program.var(var);
-        if let Some(slot) = self.memory.given.remove(&var) {
+        if let Some(slot) = self.memory.assigned.remove(&var) {
             self.memory.slot_of.insert(var, slot);
             self.touch(slot);
             return Ok(slot);
@@ -83,7 +83,8 @@ impl<B: Backend> Lowering<'_, B> {
         Ok(slot)
     }
 
-    /// Puts a slot on the tape: with an instance for each iteration of the loop, if one is named.
+    /// Puts a slot on the tape, in a lane of its own. The lane has an instance for each iteration of the loop, if one
+    /// is given.
     pub(super) fn give_lane(&mut self, slot: SlotId, around: Option<LoopId>) {
         let (lane, side) = (LaneId(self.memory.lanes.len()), self.memory.slots[slot.0].home.side());
         self.memory.lanes.push(Lane { slot, side, around });
@@ -117,7 +118,7 @@ impl<B: Backend> Lowering<'_, B> {
             || self.facts.grown.iter().any(|grown| grown.sizes.contains(&symbol))
     }
 
-    /// Whether a gradient block reads the value from the forward block that defines it, or what is a part of it.
+    /// Whether a gradient block reads the value, or a part of it, which the forward block defines.
     pub(super) fn is_saved(&self, var: VarId) -> bool {
         let defined_in = self.program.var(var).block;
         let reads = self.facts.readers.get(&var).into_iter().flatten().map(|at| at.0);
@@ -126,7 +127,7 @@ impl<B: Backend> Lowering<'_, B> {
             || self.facts.parts.get(&var).into_iter().flatten().any(|&part| self.is_saved(part))
     }
 
-    /// Whether `block` is `outer` or inside of it.
+    /// Whether `block` is `outer`, or is nested in it.
     pub(super) fn is_below(&self, block: BlockId, outer: BlockId) -> bool {
         let mut at = Some(block);
         while let Some(id) = at {
@@ -138,7 +139,7 @@ impl<B: Backend> Lowering<'_, B> {
         false
     }
 
-    /// The innermost recorded loop whose body `block` is in.
+    /// The innermost recorded loop whose body contains `block`.
     pub(super) fn recorded_around(&self, block: BlockId) -> Option<LoopId> {
         let mut at = Some(block);
         while let Some(id) = at {
@@ -152,7 +153,7 @@ impl<B: Backend> Lowering<'_, B> {
         None
     }
 
-    /// The slot of a value that is read now.
+    /// The slot of a value that the current instruction reads.
     pub(super) fn read(&mut self, var: VarId) -> Result<SlotId, PlanError> {
         let slot = match self.memory.slot_of.get(&var) {
             Some(&slot) => slot,
@@ -162,8 +163,8 @@ impl<B: Backend> Lowering<'_, B> {
         Ok(slot)
     }
 
-    /// The layout of the offsets of the sequences whose tokens are `rows`.
-    pub(super) fn offsets_layout(&mut self, rows: RowsId) -> Result<OperandType, PlanError> {
+    /// The type of the offsets of the sequences whose tokens are `rows`.
+    pub(super) fn offsets_type(&mut self, rows: RowsId) -> Result<OperandType, PlanError> {
         let program = self.program;
         let unbound =
             || PlanError::UnboundSize { symbol: program.row_space(rows).name.clone(), outside: false };
@@ -173,12 +174,13 @@ impl<B: Backend> Lowering<'_, B> {
         Ok(OperandType::new(DType::I64, shape))
     }
 
-    /// The slot of these offsets, which are read now. They are there from the beginning.
+    /// The slot of the offsets of the sequences whose tokens are `rows`, for the current instruction to read. Offsets
+    /// that no instruction makes are there from the beginning of the run.
     pub(super) fn offsets(&mut self, rows: RowsId) -> Result<SlotId, PlanError> {
         let slot = match self.rows.offsets_of.get(&rows) {
             Some(&slot) => slot,
             None => {
-                let OperandType { dtype, shape, .. } = self.offsets_layout(rows)?;
+                let OperandType { dtype, shape, .. } = self.offsets_type(rows)?;
                 let slot = self.add_slot(Slot {
                     name: format!("offsets of {}", self.program.row_space(rows).name),
                     shape,
@@ -196,8 +198,8 @@ impl<B: Backend> Lowering<'_, B> {
         Ok(slot)
     }
 
-    /// A slot for a value of which only the shape is wanted: it has no room and needs none.
-    pub(super) fn nowhere(&mut self, var: VarId) -> SlotId {
+    /// A slot for a value of which an operator needs only the shape. It has no elements.
+    pub(super) fn shape_slot(&mut self, var: VarId) -> SlotId {
         let name = self.program.var(var).name.clone();
         let life = (self.now, self.now);
         let (shape, dtype) = (vec![Extent::Fixed(0)], self.program.ty(var).dtype);
@@ -205,7 +207,8 @@ impl<B: Backend> Lowering<'_, B> {
         self.add_slot(Slot { name, shape, layout, element_bytes: 1, dtype, home: Home::Arena, life })
     }
 
-    /// Keeps a slot alive to here, and through every loop that began after it.
+    /// Extends the lifetime of a slot to the current instruction, and to the end of every loop that began after the
+    /// slot.
     pub(super) fn touch(&mut self, slot: SlotId) {
         if let Home::Iteration { of, .. } = self.memory.slots[slot.0].home {
             self.touch(of);

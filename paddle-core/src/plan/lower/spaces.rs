@@ -1,4 +1,5 @@
-//! Row spaces that come to be as a program runs: where the numbers of their rows are, and the offsets of sequences.
+//! Lowering of the row spaces that arise during a run: the slots of their row numbers, and of the offsets of
+//! sequences.
 
 use super::super::backend::{Backend, Extent, Layout, Move};
 use super::super::code::{
@@ -11,27 +12,28 @@ use crate::ops::Operator;
 use crate::program::{BlockId, DType, RowOrigin, RowsId};
 
 impl<B: Backend> Lowering<'_, B> {
-    /// The space of rows that have one, which are read now.
+    /// The space of a row space, if it has one already. The current instruction reads its row numbers.
     pub(super) fn known_space(&mut self, rows: Option<RowsId>) -> Option<usize> {
         let space = rows.and_then(|rows| self.rows.space_of.get(&rows).copied())?;
         self.touch(self.rows.spaces[space].index);
         Some(space)
     }
 
-    /// The space of rows from which values come to others, or go back.
+    /// The space of a row space. Errors if it has none yet.
     pub(super) fn need_space(&mut self, rows: Option<RowsId>) -> Result<usize, PlanError> {
         let name = rows.map(|rows| self.program.row_space(rows).name.clone()).unwrap_or_default();
         self.known_space(rows).ok_or(PlanError::UnboundSize { symbol: name, outside: false })
     }
 
-    /// A slot for the numbers of rows, in a block.
-    pub(super) fn numbers(&mut self, rows: RowsId, shape: Vec<Extent>, block: BlockId) -> SlotId {
+    /// Adds a slot for row numbers that `block` computes.
+    pub(super) fn row_numbers_slot(&mut self, rows: RowsId, shape: Vec<Extent>, block: BlockId) -> SlotId {
         let name = format!("row numbers of {}", self.program.row_space(rows).name);
-        self.auxiliary(name, shape, DType::I32, block)
+        self.auxiliary_slot(name, shape, DType::I32, block)
     }
 
-    /// A slot for what the plan needs beside the values of the program. What a loop may go back to is kept.
-    pub(super) fn auxiliary(
+    /// Adds a slot that the plan needs beside the values of the program. It has an instance for each iteration of the
+    /// recorded loop around `block`.
+    pub(super) fn auxiliary_slot(
         &mut self,
         name: String,
         shape: Vec<Extent>,
@@ -56,7 +58,7 @@ impl<B: Backend> Lowering<'_, B> {
         slot
     }
 
-    /// Adds a space whose row numbers are in a slot, and which comes to be in `block`.
+    /// Adds a space whose row numbers are in the slot `index`. Instructions of `block` set its size.
     pub(super) fn add_space(&mut self, rows: RowsId, index: SlotId, block: BlockId) -> usize {
         let size = self.program.row_space(rows).size;
         self.rows.spaces.push(Space { size, index });
@@ -67,8 +69,8 @@ impl<B: Backend> Lowering<'_, B> {
         self.rows.spaces.len() - 1
     }
 
-    /// What has to be done when there are tokens of sequences: they are sorted, if a loop goes along them.
-    pub(super) fn sort(
+    /// Appends a sort of the sequences whose tokens are `tokens`, if a loop goes along them.
+    pub(super) fn sort_sequences(
         &mut self,
         tokens: RowsId,
         block: BlockId,
@@ -84,16 +86,16 @@ impl<B: Backend> Lowering<'_, B> {
         let Some(parent) = program.row_space(tokens).parent else { return Ok(()) };
         let sequences = self.rows_extent(parent);
         let offsets = self.offsets(tokens)?;
-        let order = self.auxiliary(
+        let order = self.auxiliary_slot(
             format!("order of {}", program.row_space(tokens).name),
             vec![sequences],
             DType::I32,
             block,
         );
         let count = self.rows_extent(tokens);
-        let index = self.numbers(steps, vec![count], block);
+        let index = self.row_numbers_slot(steps, vec![count], block);
         let steps_space = self.add_space(steps, index, block);
-        let (inputs, outputs) = ([self.whole(offsets)], [self.whole(order), self.whole(index)]);
+        let (inputs, outputs) = ([self.operand(offsets)], [self.operand(order), self.operand(index)]);
         let launch = self.launch_move(Move::SortSequences, &inputs, &outputs)?;
         self.rows.orders.push(Order {
             sequences,
@@ -106,10 +108,10 @@ impl<B: Backend> Lowering<'_, B> {
         self.rows.order_of.insert(steps, self.rows.orders.len() - 1);
         code.push(Instruction::Sort(SortCode { launch, order: self.rows.orders.len() - 1 }));
         self.now += 1;
-        self.take(steps, block, None, code, &mut Vec::new())
+        self.take_sequences(steps, block, None, code, &mut Vec::new())
     }
 
-    /// Where the host has the offsets of these tokens from.
+    /// The source of the host's copy of the offsets of these tokens.
     fn known_offsets(&self, tokens: RowsId) -> KnownOffsets {
         if let Some(&taken) = self.rows.taken_of.get(&tokens) {
             return KnownOffsets::Taken(taken);
@@ -121,8 +123,8 @@ impl<B: Backend> Lowering<'_, B> {
         fed.unwrap_or(KnownOffsets::Unknown)
     }
 
-    /// Makes sequences as long as an operator's input says.
-    pub(super) fn make(
+    /// Lowers an operator that makes sequences with the lengths in its input.
+    pub(super) fn make_sequences(
         &mut self,
         operator: &Operator,
         tokens: RowsId,
@@ -130,23 +132,27 @@ impl<B: Backend> Lowering<'_, B> {
     ) -> Result<Instruction<Kernel<B>>, PlanError> {
         let space = self.program.row_space(tokens);
         let lengths = self.read(operator.inputs[0])?;
-        let layout = self.offsets_layout(tokens)?;
+        let layout = self.offsets_type(tokens)?;
         let name = format!("offsets of {}", space.name);
-        let offsets = self.auxiliary(name, layout.shape, layout.dtype, block);
+        let offsets = self.auxiliary_slot(name, layout.shape, layout.dtype, block);
         self.rows.offsets_of.insert(tokens, offsets);
         if let Some(around) = self.recorded_around(block) {
             self.loops[around.0].sizes.push(space.size);
         }
         let place = self.facts.made.iter().position(|made| made.size == space.size).unwrap_or_default();
-        let (inputs, outputs) = ([self.whole(lengths)], [self.whole(offsets)]);
+        let (inputs, outputs) = ([self.operand(lengths)], [self.operand(offsets)]);
         let launch = self.launch_move(Move::AddLengths, &inputs, &outputs)?;
         self.origins[launch.number as usize] = self.origin(operator);
         Ok(Instruction::Make(MakeCode { launch, offsets, tokens: place }))
     }
 
-    /// Takes the sequences that belong to the rows `parent`, as far as they are used. In front of a `for`, those of all its
-    /// rows, in its order: an iteration, which runs its body, has the first of them.
-    pub(super) fn take(
+    /// Takes the sequences that belong to the rows `parent`, if the program uses them. Appends the instructions to
+    /// `code`.
+    ///
+    /// In front of a `for`, `prefix` names the loop and its body. Then the sequences of all rows are taken once, in
+    /// the order of the loop, and an iteration has the first of them. `each` gets the instructions that every
+    /// iteration runs.
+    pub(super) fn take_sequences(
         &mut self,
         parent: RowsId,
         block: BlockId,
@@ -158,23 +164,23 @@ impl<B: Backend> Lowering<'_, B> {
         for (rows, space) in (0..).map(RowsId).zip(program.row_spaces()) {
             let RowOrigin::Part { of } = space.origin else { continue };
             let is_new = self.facts.used.contains(&rows) && !self.rows.space_of.contains_key(&rows);
-            // What comes to an iteration with its rows needs not be taken.
+            // The sequences of an item come with the rows of an iteration.
             let is_item = program.row_space(of).parent == program.steps_of_loop(parent);
             if space.parent != Some(parent) || !is_new || is_item {
                 continue;
             }
             let parent_space = self.need_space(Some(parent))?;
             let from = self.offsets(of)?;
-            let layout = self.offsets_layout(rows)?;
+            let layout = self.offsets_type(rows)?;
             let name = |what: &str| format!("{what} of {}", space.name);
-            let offsets = self.auxiliary(name("offsets"), layout.shape, layout.dtype, block);
-            // As many as there are at most, as these are known.
+            let offsets = self.auxiliary_slot(name("offsets"), layout.shape, layout.dtype, block);
+            // The tokens are at most those of `of`, whose number is known.
             let count = self.rows_extent(rows);
-            let index = self.auxiliary(name("token numbers"), vec![count], DType::I32, block);
+            let index = self.auxiliary_slot(name("token numbers"), vec![count], DType::I32, block);
             let tokens = self.add_space(rows, index, block);
             self.rows.offsets_of.insert(rows, offsets);
-            let inputs = [self.whole(from), self.index(parent_space)];
-            let outputs = [self.whole(offsets), self.index(tokens)];
+            let inputs = [self.operand(from), self.row_numbers(parent_space)];
+            let outputs = [self.operand(offsets), self.row_numbers(tokens)];
             let launch = self.launch_move(Move::TakeSequences, &inputs, &outputs)?;
             self.rows.taken.push(Taken { parent: parent_space, offsets, tokens });
             let taken = self.rows.taken.len() - 1;
@@ -192,24 +198,24 @@ impl<B: Backend> Lowering<'_, B> {
                     self.loops[id.0].sizes.push(space.size);
                 }
             }
-            // The sequences of the tokens come before the order of these, in which they are taken again.
-            self.take(rows, block, prefix, code, each)?;
+            // The sequences that belong to these tokens are taken first. The sort takes them again, in its order.
+            self.take_sequences(rows, block, prefix, code, each)?;
             match prefix {
-                Some((_, body)) => self.sort(rows, body, each)?,
-                None => self.sort(rows, block, code)?,
+                Some((_, body)) => self.sort_sequences(rows, body, each)?,
+                None => self.sort_sequences(rows, block, code)?,
             }
         }
         Ok(())
     }
 
-    /// What instructions that sort and take sequences read and write is in use now.
+    /// Extends the lifetimes of all slots that these launches read and write to now.
     pub(super) fn touch_sequences(&mut self, code: &[Instruction<Kernel<B>>]) {
         for launch in code.iter().filter_map(Instruction::launch) {
             self.touch_all(&launch.operands);
         }
     }
 
-    /// The number of rows.
+    /// The extent of the number of rows.
     pub(super) fn rows_extent(&mut self, rows: RowsId) -> Extent {
         let size = crate::program::Dim::symbol(self.program.row_space(rows).size);
         self.extent(&size)

@@ -1,4 +1,4 @@
-//! The gradients of loops: their iterations, backward.
+//! Lowering of the gradients of loops, which visit the iterations from the last to the first.
 
 use std::collections::BTreeSet;
 
@@ -35,13 +35,14 @@ impl<B: Backend> Lowering<'_, B> {
         let outputs = self.define_all(&operator.outputs)?;
         let (initial, rest) = outputs.split_at(parts.states);
         let (of_items, captured) = rest.split_at(op.of_items());
-        let (mut enter, mut leave, mut whole) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut enter, mut leave, mut full_sizes) = (Vec::new(), Vec::new(), Vec::new());
         let (mut before, mut after) = (Vec::new(), Vec::new());
 
-        // Gradients of the state, in the order of the rows of a `for`, else where they end up.
+        // The slots of the state's gradient. In a `for` they are in the order of the sorted rows, and `leave`
+        // scatters them to the results; otherwise they are the results.
         let like = &operator.outputs[..parts.states];
         let states: Vec<SlotId> = match is_sorted {
-            true => like.iter().map(|&like| self.working(like)).collect(),
+            true => like.iter().map(|&like| self.loop_slot(like)).collect(),
             false => initial.to_vec(),
         };
         for (k, &from) in finals.iter().enumerate() {
@@ -54,21 +55,21 @@ impl<B: Backend> Lowering<'_, B> {
             });
         }
         if is_sorted && let Some(rows) = rows.and_then(|rows| Some((rows, program.source_of(rows)?))) {
-            whole.push((program.row_space(rows.0).size, self.rows_extent(rows.1)));
+            full_sizes.push((program.row_space(rows.0).size, self.rows_extent(rows.1)));
         }
         let (next, results) = block.results.split_at(parts.states);
         let (given, added) = results.split_at(op.of_items());
-        // Sums of what was captured, likewise.
+        // The slots of the gradients of captured values, which are sums over the iterations, likewise.
         let mut sums = Vec::with_capacity(captured.len());
         for (k, (&to, &result)) in captured.iter().zip(added).enumerate() {
             let how = LoopGrad::captured(program, program.ty(result), rows);
             let sum = match how {
                 Captured::Rows { inside, outside } if is_sorted => {
-                    let sum = self.working(operator.outputs[parts.states + op.of_items() + k]);
+                    let sum = self.loop_slot(operator.outputs[parts.states + op.of_items() + k]);
                     let space = self.need_space(Some(inside))?;
                     leave.push(self.scatter(space, sum, to)?);
                     if Some(inside) != rows {
-                        whole.push((program.row_space(inside).size, self.rows_extent(outside)));
+                        full_sizes.push((program.row_space(inside).size, self.rows_extent(outside)));
                     }
                     sum
                 }
@@ -79,7 +80,7 @@ impl<B: Backend> Lowering<'_, B> {
         }
         self.begin_loop();
         let (item_params, state_params) = block.params.split_at(parts.items);
-        before.extend(self.items(id, body, item_params, items)?);
+        before.extend(self.bring_items(id, body, item_params, items)?);
         for (&param, &state) in state_params.iter().zip(&states) {
             if rows.is_some() && !is_sorted {
                 let to = self.define(param)?;
@@ -95,8 +96,9 @@ impl<B: Backend> Lowering<'_, B> {
         for (&result, &(how, to)) in added.iter().zip(&sums) {
             let mut from = self.read(result)?;
             if states.contains(&from) && !matches!(how, Captured::Whole) {
-                // State has room for all rows. Those that this iteration is without add nothing.
-                let detour = self.working(result);
+                // The slots of the state have room for all rows. A copy has only the rows of this iteration; the
+                // others must not be added.
+                let detour = self.loop_slot(result);
                 after.push(self.copy(from, detour)?);
                 from = detour;
             }
@@ -118,7 +120,7 @@ impl<B: Backend> Lowering<'_, B> {
                 after.push(self.scatter(space, from, to)?);
             }
         } else {
-            after.extend(self.advance(next, &states)?);
+            after.extend(self.copy_to_state(next, &states)?);
         }
         let held: BTreeSet<SlotId> = states
             .iter()
@@ -143,6 +145,6 @@ impl<B: Backend> Lowering<'_, B> {
             }
         }
         let body = before.into_iter().chain(code).chain(after).collect();
-        Ok(Instruction::LoopGrad(Box::new(LoopGradCode { id, enter, body, leave, whole })))
+        Ok(Instruction::LoopGrad(Box::new(LoopGradCode { id, enter, body, leave, full_sizes })))
     }
 }
