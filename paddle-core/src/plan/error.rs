@@ -1,4 +1,4 @@
-//! What can go wrong when a program is planned and run.
+//! The errors of planning and running a program.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::program::{DType, Located, VerifyError};
 /// Why a program cannot be planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanError {
-    /// It is not well-formed.
+    /// The program is not well-formed.
     Verify(VerifyError),
     /// The backend has no kernel for an operator.
     Unsupported {
@@ -17,9 +17,9 @@ pub enum PlanError {
         operator: String,
         /// The backend.
         backend: &'static str,
-        /// Where the operator comes from.
+        /// The place of the operator in the source.
         place: Option<Located>,
-        /// What the backend says.
+        /// The reason, from the backend.
         message: String,
     },
     /// A parameter of the program is not in the storage.
@@ -45,13 +45,13 @@ pub enum PlanError {
         /// Whether it comes from outside.
         outside: bool,
     },
-    /// Memory cannot be had.
+    /// There is not enough memory.
     OutOfMemory(OutOfMemory),
     /// A kernel failed while parameters were initialised.
     Initializer {
         /// The parameter.
         name: String,
-        /// What happened.
+        /// The error of the kernel.
         message: String,
     },
 }
@@ -114,89 +114,89 @@ impl From<OutOfMemory> for PlanError {
 /// Why a run failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError {
-    /// What is fed is of another element type than the input.
+    /// The value that is fed has another element type than the input.
     FeedType {
         /// The input.
         input: String,
         /// Its element type.
         expected: DType,
-        /// What was fed.
+        /// The type or shape of the value that was fed.
         found: DType,
     },
-    /// What is fed is of another shape than the input.
+    /// The value that is fed has another shape than the input.
     FeedShape {
         /// The input.
         input: String,
         /// Its shape, in the user's names.
         expected: String,
-        /// What was fed.
+        /// The type or shape of the value that was fed.
         found: Vec<usize>,
-        /// The value that a name in the shape has, and the input that gave it, where that is the clash.
+        /// The value of a named size, and the input that gave it, if the shape contradicts it.
         bound: Option<(String, usize)>,
     },
-    /// The number of elements fed is not that of the shape.
+    /// The number of elements that are fed is not that of the shape.
     FeedLength {
         /// The input.
         input: String,
-        /// Elements of the shape.
+        /// The number of elements of the shape.
         expected: usize,
-        /// Elements fed.
+        /// The number of elements that were fed.
         found: usize,
     },
-    /// Sizes of a batch do not fit each other.
+    /// The sizes of a batch violate a check of the program.
     Check {
-        /// Where in the user's source they have to.
+        /// The place of the check in the user's source.
         place: Option<Located>,
         /// What was found and what is expected, with the values.
         message: String,
     },
-    /// The offsets of sequences do not fit what is fed.
+    /// The offsets of sequences do not fit the values that are fed.
     FeedOffsets {
         /// The input.
         input: String,
         /// Its type, in the user's names.
         expected: String,
-        /// What is wrong.
+        /// The mistake in the offsets.
         error: OffsetsError,
     },
-    /// A batch asks for more memory than there is, or than can be counted.
+    /// A batch needs more memory than there is, or more bytes than can be counted.
     TooLarge {
         /// The value that is too large.
         value: String,
     },
-    /// A kernel met a value that it does not accept.
+    /// An operator does not accept the value of an element.
     Kernel {
         /// The operator.
         operator: String,
-        /// Where it comes from.
+        /// The place of the operator in the source.
         place: Option<Located>,
         /// What was found and what is expected.
         message: String,
     },
-    /// A number that is fed is NaN or infinite, in a run that looks at them ([`Numbers::Finite`](super::Numbers)).
+    /// A number that is fed is NaN or infinite, in a run that checks them ([`Numbers::Finite`](super::Numbers)).
     FedNotFinite {
         /// The input.
         input: String,
         /// The row of the batch; none if the input is one value for all rows.
         row: Option<usize>,
-        /// Which of its elements, the last axis fastest.
+        /// The index of the element in row-major order.
         element: usize,
-        /// What it is: `NaN`, `inf` or `-inf`.
+        /// Its value: `NaN`, `inf` or `-inf`.
         found: &'static str,
         /// The number of the step.
         step: u64,
     },
-    /// A number is NaN or infinite, in a run that looks at them ([`Numbers`](super::Numbers)).
+    /// A number is NaN or infinite, in a run that checks them ([`Numbers`](super::Numbers)).
     NotFinite {
         /// The operator that gave it.
         operator: String,
-        /// Where the operator comes from.
+        /// The place of the operator in the source.
         place: Option<Located>,
         /// The name of the value.
         value: String,
-        /// Which of its elements, the last axis fastest.
+        /// The index of the element in row-major order.
         element: usize,
-        /// What it is: `NaN`, `inf` or `-inf`.
+        /// Its value: `NaN`, `inf` or `-inf`.
         found: &'static str,
         /// The number of the step.
         step: u64,
@@ -205,12 +205,12 @@ pub enum RunError {
     LoopLimit {
         /// The limit.
         limit: usize,
-        /// Where the loop is.
+        /// The place of the loop in the source.
         place: Option<Located>,
     },
-    /// Memory cannot be had.
+    /// There is not enough memory.
     OutOfMemory(OutOfMemory),
-    /// Values are asked for before anything was fed.
+    /// A run or its values were asked for before a batch began.
     NotBegun,
 }
 

@@ -1,4 +1,4 @@
-//! The executor: a program, planned for a backend, run on batches of any size.
+//! The executor: runs a program, planned for a backend, on batches of any size.
 
 use super::backend::{Backend, HostSlice, HostSliceMut, Memories, OWN_MEMORIES, Side, Values};
 use super::code::{Home, Input, Kernel, KnownOffsets, Plan, SlotId};
@@ -15,15 +15,16 @@ use crate::memory::{OutOfMemory, TryGrow};
 use crate::ops::Program;
 use crate::program::{Check, DType, Dim, SymbolId};
 
-/// What is fed to one input.
+/// The value that is fed to one input.
 #[derive(Clone, Copy, Debug)]
 pub struct Feed<'a> {
-    /// The elements, row-major.
+    /// The elements, in row-major order.
     pub values: HostSlice<'a>,
-    /// The shape; the rows first, where the input has rows.
+    /// The shape. If the input has rows, they are the first dimension.
     pub shape: &'a [usize],
-    /// For sequences, where each begins among the tokens, which are the rows; and the number of tokens. Of sequences of
-    /// sequences, those of the outer ones first, whose tokens are the inner ones. Empty for anything else.
+    /// For sequences, the offsets: where each sequence begins among the tokens, which are the rows, and then the
+    /// number of tokens. Sequences of sequences have a list for each level, the outermost first. Empty for all other
+    /// inputs.
     pub offsets: &'a [Vec<i64>],
 }
 
@@ -36,7 +37,7 @@ pub enum Part {
     Update,
 }
 
-/// The places of the arena, the tape and the pool among the memories of a run.
+/// The indices of the arena, the tape and the pool among a run's own memories.
 const ARENA: usize = 0;
 pub(super) const TAPE: usize = 1;
 const POOL: usize = 2;
@@ -44,24 +45,25 @@ const POOL: usize = 2;
 /// The number of layouts that are kept.
 const LAYOUTS: usize = 4;
 
-/// Runs a program. Plans are made once; memory is laid out for capacities and reused by every batch that fits.
+/// Runs a program. The program is planned once. Memory is laid out for capacities, and reused by every batch that
+/// fits.
 ///
-/// [`begin`](Executor::begin) binds the sizes of a batch and uploads it, [`run`](Executor::run) computes, outputs are
-/// then fetched. Nothing is allocated once the largest batch has been seen.
+/// [`begin`](Executor::begin) binds the sizes of a batch and uploads it, [`run`](Executor::run) computes it, and
+/// [`fetch`](Executor::fetch) then gives the outputs. Nothing is allocated once the largest batch has been seen.
 pub struct Executor<B: Backend> {
     backend: B,
     plan: Plan<Kernel<B>>,
-    /// In the order of use, the last one being used now.
+    /// The layouts in the order of their use. The last is in use now.
     layouts: Vec<MemoryLayout>,
     state: State,
     queue: B::Queue,
-    /// Of the fallback, where there is one.
+    /// The queue and the memory of the fallback, if there is one.
     fallback: Option<Fallback<B>>,
     /// Arena, tape and pool. Parameters and states are the caller's.
     buffers: [B::Buffer; OWN_MEMORIES],
-    /// Bytes of each.
+    /// The bytes of each buffer.
     lengths: [usize; OWN_MEMORIES],
-    /// The sizes of the batch before, to see whether anything changed.
+    /// The sizes of this batch and of the one before: extents are computed anew only if they differ.
     bound: Vec<Option<usize>>,
     before: Vec<Option<usize>>,
     shapes: Vec<Vec<usize>>,
@@ -70,10 +72,10 @@ pub struct Executor<B: Backend> {
     step: u64,
 }
 
-/// What an executor has of the fallback.
+/// The queue and the memory on the fallback.
 struct Fallback<B: Backend> {
     queue: <B::Fallback as Backend>::Queue,
-    /// As of the backend; only the arena has bytes.
+    /// The arena, the tape and the pool on the fallback.
     buffers: [<B::Fallback as Backend>::Buffer; OWN_MEMORIES],
     /// The bytes of the arena.
     length: usize,
@@ -92,8 +94,8 @@ impl<B: Backend> Executor<B> {
         Self::with_states(backend, program, storage, &Storage::new(), Numbers::Any)
     }
 
-    /// The same of a program that updates parameters, with the states of their updaters in `states`; and with what numbers it may
-    /// compute.
+    /// Like [`new`](Self::new), for a program that updates parameters: `states` has the updaters' states. `numbers`
+    /// says which numbers a run may compute.
     pub fn with_states(
         backend: B,
         program: &Program,
@@ -126,17 +128,17 @@ impl<B: Backend> Executor<B> {
         })
     }
 
-    /// The plan as text: instructions in order, and where their operands live.
+    /// The plan as text: the instructions in order, and the memories of their operands.
     pub fn plan(&self) -> impl std::fmt::Display {
         &self.plan
     }
 
-    /// The seed of operators that draw random numbers.
+    /// Sets the seed of operators that draw random numbers.
     pub fn set_seed(&mut self, seed: u64) {
         self.seed = seed;
     }
 
-    /// The number of the step: each draws random numbers of its own.
+    /// Sets the number of the step. Each step draws other random numbers.
     pub fn set_step(&mut self, step: u64) {
         self.step = step;
     }
@@ -146,11 +148,11 @@ impl<B: Backend> Executor<B> {
         self.plan.inputs.len()
     }
 
-    /// Takes a batch: `feed(i)` is what goes to the i-th input.
+    /// Takes a batch: `feed(i)` is the value of the `i`-th input.
     ///
-    /// Errors: an element type or shape that is not the input's, a named size that two inputs give differently, sizes
-    /// for which a check of the program does not hold, a batch that is too large. The executor is then as it was: another
-    /// batch, or the same one once there is memory, may begin.
+    /// Errors if an element type or a shape is not that of the input, if two inputs give a named size different
+    /// values, if a check of the program does not hold, or if the batch is too large. The executor is then as it was:
+    /// another batch may begin, or the same one once there is memory.
     pub fn begin<'a>(&mut self, feed: &dyn Fn(usize) -> Feed<'a>) -> Result<(), RunError> {
         self.begun = false;
         self.bind(feed)?;
@@ -161,7 +163,7 @@ impl<B: Backend> Executor<B> {
         }
         self.state.reset();
         if self.begin_tape().is_err() {
-            // What was rounded up, or seen before, may be more than this batch needs.
+            // Capacities, and the largest loops so far, may need more memory than this batch.
             self.before.fill(None);
             self.state.tapes.iter_mut().for_each(Tape::forget);
             self.add_exact_layout()?;
@@ -197,7 +199,7 @@ impl<B: Backend> Executor<B> {
         Ok(())
     }
 
-    /// Keeps the offsets of sequences that are fed and sorted: their lengths say how often loops run.
+    /// Keeps the offsets of fed sequences that are sorted: the lengths say how often loops run.
     fn keep_offsets<'a>(&mut self, feed: &dyn Fn(usize) -> Feed<'a>) -> Result<(), RunError> {
         for (order, kept) in self.plan.orders.iter().zip(&mut self.state.fed) {
             let KnownOffsets::Fed { input, level } = order.known else { continue };
@@ -252,7 +254,7 @@ impl<B: Backend> Executor<B> {
                 return Err(RunError::FeedOffsets { input, expected, error });
             }
         }
-        // Polynomials, once every symbol is bound.
+        // Sizes that are not symbols can be evaluated once every symbol is bound.
         for (i, input) in self.plan.inputs.iter().enumerate() {
             let shape = feed(i).shape;
             if input.scalar && shape.iter().all(|&size| size == 1) {
@@ -268,7 +270,7 @@ impl<B: Backend> Executor<B> {
         self.check()
     }
 
-    /// Whether the checks of the program hold for the bound sizes.
+    /// Errors if a check of the program does not hold for the bound sizes.
     fn check(&self) -> Result<(), RunError> {
         let value =
             |symbol: SymbolId| self.bound[symbol.0 as usize].and_then(|size| i64::try_from(size).ok());
@@ -297,7 +299,7 @@ impl<B: Backend> Executor<B> {
         }
     }
 
-    /// Lays the tape for the current layout.
+    /// Lays the tapes out for the current layout.
     fn begin_tape(&mut self) -> Result<(), RunError> {
         let Some(layout) = self.layouts.last() else { return Err(RunError::NotBegun) };
         let buffer = &mut self.buffers[TAPE];
@@ -311,7 +313,7 @@ impl<B: Backend> Executor<B> {
         }
     }
 
-    /// The shapes of the outputs.
+    /// Computes the shapes of the outputs.
     fn note_shapes(&mut self) {
         for (shape, output) in self.shapes.iter_mut().zip(&self.plan.outputs) {
             for (size, extent) in shape.iter_mut().zip(&self.plan.slots[output.slot.0].shape) {
@@ -320,7 +322,8 @@ impl<B: Backend> Executor<B> {
         }
     }
 
-    /// The size of a symbol before any branch has chosen rows: at most that of the row space it is drawn from.
+    /// An upper bound on a symbol before the run: a size that is known only later is at most that of the row space
+    /// its rows are taken from.
     fn upper_bound(&self, symbol: usize, root: &dyn Fn(usize) -> usize) -> usize {
         let mut at = symbol;
         while let Some(parent) = self.plan.bounds[at] {
@@ -340,8 +343,8 @@ impl<B: Backend> Executor<B> {
         Ok(())
     }
 
-    /// Adds a layout for at least every size that was seen so far, so that later ones in between fit too; or, where that is
-    /// more than can be had, one for exactly this batch.
+    /// Adds a layout with room for every size seen so far, so that later batches in between fit too. If there is no
+    /// memory for it, adds one for exactly this batch.
     fn add_layout(&mut self) -> Result<(), RunError> {
         match self.rounded_layout()? {
             Some(layout) => self.push_layout(layout).or_else(|_| self.add_exact_layout()),
@@ -349,7 +352,7 @@ impl<B: Backend> Executor<B> {
         }
     }
 
-    /// A layout for sizes that are rounded up. None where one falls as a symbol grows, or cannot be counted.
+    /// A layout for the capacities of all sizes. None if an extent falls as a symbol grows, or overflows.
     fn rounded_layout(&mut self) -> Result<Option<MemoryLayout>, RunError> {
         let actual = self.state.symbols.clone();
         for (at, size) in self.state.symbols.iter_mut().enumerate() {
@@ -382,13 +385,13 @@ impl<B: Backend> Executor<B> {
         Ok(())
     }
 
-    /// Takes the memory of a layout. What it held is lost.
+    /// Allocates the memory of a layout. The old contents are lost.
     fn make_room(&mut self, layout: usize) -> Result<(), RunError> {
         let layout = &self.layouts[layout];
         for (memory, bytes) in [(ARENA, layout.arena), (POOL, layout.pool)] {
             let (buffer, length) = (&mut self.buffers[memory], &mut self.lengths[memory]);
             if bytes > *length {
-                // Nothing of the run before is needed: its memory goes first.
+                // Nothing in the buffer is needed any more, so its memory is freed before more is allocated.
                 *length = 0;
                 *buffer = self.backend.allocate(0)?;
                 let taken = self.backend.allocate(bytes);
@@ -409,19 +412,21 @@ impl<B: Backend> Executor<B> {
         Ok(())
     }
 
-    /// Runs a part of the program on the batch. `parameters` are the buffers of the storage that the program was planned with. After
-    /// an error of [`Part::Compute`] they are as they were, and a batch has to begin again.
+    /// Runs a part of the program on the batch. `parameters` are the buffers of the storage that the program was
+    /// planned with. After an error of [`Part::Compute`] they are as they were, and a batch has to begin again.
     pub fn run(&mut self, part: Part, parameters: &mut Buffers<B>) -> Result<(), RunError> {
         self.run_part(part, ParameterAccess::Write(parameters), &mut Buffers::default())
     }
 
-    /// Runs [`Part::Compute`] of a program that [changes no parameters](Self::changed_parameters). Any number of executors may read
-    /// the same buffers at a time.
+    /// Runs [`Part::Compute`] of a program that [changes no parameters](Self::changed_parameters). Any number of
+    /// executors may read the same buffers at the same time.
     pub fn run_shared(&mut self, parameters: &Buffers<B>) -> Result<(), RunError> {
         self.run_part(Part::Compute, ParameterAccess::Read(parameters), &mut Buffers::default())
     }
 
-    /// The same with some parameters elsewhere, by their numbers: those, which are on the backend, may be changed.
+    /// Runs [`Part::Compute`] of a program that changes parameters, while others read `parameters`. The run may
+    /// change only the parameters in `apart`, each given by its number and a buffer on the backend; it uses these
+    /// buffers instead of those in `parameters`.
     pub fn run_apart(
         &mut self,
         parameters: &Buffers<B>,
@@ -430,8 +435,8 @@ impl<B: Backend> Executor<B> {
         self.run_part(Part::Compute, ParameterAccess::Apart(parameters, apart), &mut Buffers::default())
     }
 
-    /// Runs [`Part::Update`] of a program whose updaters have states. `states` are the buffers of the storage of states that it was
-    /// planned with.
+    /// Runs [`Part::Update`] of a program whose updaters have states. `states` are the buffers of the storage of
+    /// states that the program was planned with.
     pub fn update(&mut self, parameters: &mut Buffers<B>, states: &mut Buffers<B>) -> Result<(), RunError> {
         self.run_part(Part::Update, ParameterAccess::Write(parameters), states)
     }
@@ -450,15 +455,15 @@ impl<B: Backend> Executor<B> {
             }
         });
         self.begun = result.is_ok();
-        // Only loops know how much they collect, only operators how long the sequences are that they make.
+        // Collected and made sizes are known only now.
         if !self.plan.grown.is_empty() || !self.plan.made.is_empty() {
             self.note_shapes();
         }
         result
     }
 
-    /// Takes back what [`Part::Compute`] has changed of the parameters, instead of [`Part::Update`]: then the batch is as if it had
-    /// not been.
+    /// Undoes the changes of parameters that [`Part::Compute`] made, instead of running [`Part::Update`]: then the
+    /// batch has had no effect.
     pub fn go_back(&mut self, parameters: &mut Buffers<B>) -> Result<(), RunError> {
         let states = &mut Buffers::default();
         let result = self.on_machine(ParameterAccess::Write(parameters), states, |machine| machine.go_back());
@@ -512,7 +517,8 @@ impl<B: Backend> Executor<B> {
         })
     }
 
-    /// The numbers of the parameters that [`Part::Compute`] changes, as running statistics are. They are on the backend.
+    /// The numbers of the parameters that [`Part::Compute`] changes, such as running statistics. All of them are on
+    /// the backend.
     pub fn changed_parameters(&self) -> impl Iterator<Item = u32> + '_ {
         self.plan.backups.iter().filter_map(|backup| match self.plan.slots[backup.save.operands[0].0].home {
             Home::Parameter(Side::Own, number) => Some(number),
@@ -528,12 +534,12 @@ impl<B: Backend> Executor<B> {
         })
     }
 
-    /// What was run since [`clear_stats`](Executor::clear_stats), in all batches and parts.
+    /// The counters of products since [`clear_stats`](Executor::clear_stats), over all batches and parts.
     pub fn stats(&self) -> &RunStats {
         &self.state.stats
     }
 
-    /// Counts from zero again.
+    /// Sets the counters to zero.
     pub fn clear_stats(&mut self) {
         self.state.stats.clear();
     }
@@ -548,31 +554,33 @@ impl<B: Backend> Executor<B> {
         self.plan.outputs[output].dtype
     }
 
-    /// The shape of an output, for the current batch; where loops collect it, of the last run.
+    /// The shape of an output for the current batch. If a loop or an operator decides the shape, it is that of the
+    /// last run.
     pub fn output_shape(&self, output: usize) -> &[usize] {
         &self.shapes[output]
     }
 
-    /// For an output whose rows are tokens, the numbers of offsets of its sequences in the current batch: of sequences of
-    /// sequences, those of the outer ones first.
+    /// For an output whose rows are tokens, the number of offsets of each level of sequences in the current batch,
+    /// the outermost first.
     pub fn output_offsets(&self, output: usize) -> impl Iterator<Item = usize> + '_ {
         let slots = self.plan.outputs[output].offsets.iter();
         slots.map(|slot| self.plan.slots[slot.0].shape[0].get(&self.state.sizes))
     }
 
-    /// Copies such offsets to the host; `to` is as long as their number.
+    /// Copies the offsets of one level to the host. `to` has as many elements as
+    /// [`output_offsets`](Self::output_offsets) says.
     pub fn fetch_offsets(&self, output: usize, level: usize, to: &mut [i64]) {
         if let Some(&slot) = self.plan.outputs[output].offsets.get(level) {
             self.download(slot, HostSliceMut::I64(to));
         }
     }
 
-    /// Copies an output to the host; `to` is as long as its shape says and of its element type.
+    /// Copies an output to the host. `to` has the output's element type, and as many elements as its shape says.
     pub fn fetch(&self, output: usize, to: HostSliceMut<'_>) {
         self.download(self.plan.outputs[output].slot, to);
     }
 
-    /// Copies what is kept after a run.
+    /// Copies a slot that is kept after a run to the host.
     fn download(&self, slot: SlotId, to: HostSliceMut<'_>) {
         let Some(layout) = self.layouts.last() else { return };
         let (memory, offset) = match self.plan.slots[slot.0].home {
@@ -584,25 +592,25 @@ impl<B: Backend> Executor<B> {
 }
 
 impl Input {
-    /// The row of the batch that an element belongs to; none if it is one value for all rows.
+    /// The row of the batch that an element of the input belongs to; none if the input is one value for all rows.
     fn row_of(&self, element: usize, feed: &Feed<'_>) -> Option<usize> {
         let count = *feed.shape.first().filter(|_| self.has_rows)?;
         let token = element / (feed.values.len() / count);
-        // The last sequence that begins at or before it is its own: those without tokens end where they begin.
+        // The last sequence that begins at or before the token has it: sequences without tokens end where they begin.
         let sequence_of = |at, offsets: &Vec<i64>| offsets.partition_point(|&begin| begin as usize <= at) - 1;
         Some(feed.offsets.iter().rev().fold(token, sequence_of))
     }
 }
 
-/// The parameters of a run: for reading, beside others, or for itself.
+/// The buffers of the parameters of a run, and which of them the run may write.
 enum ParameterAccess<'a, B: Backend> {
     Read(&'a Buffers<B>),
     Write(&'a mut Buffers<B>),
-    /// For reading, with some parameters elsewhere, which it has for itself.
+    /// The run reads the buffers, but writes those of the list, which it uses in their place.
     Apart(&'a Buffers<B>, &'a mut [(u32, B::Buffer)]),
 }
 
-/// Checks the offsets of the last of these inputs, and binds the numbers of its sequences.
+/// Checks the offsets of the last of these inputs, and binds its numbers of sequences.
 fn bind_sequences<'a>(
     inputs: &[Input],
     feed: &dyn Fn(usize) -> Feed<'a>,

@@ -8,17 +8,17 @@ use super::numbers::Numbers;
 use crate::ops::{Block, Operator, Program};
 use crate::program::{BlockId, Role};
 
-/// The most operators of a group: a backend holds a tile of each of its values at a time.
+/// The largest number of operators in a group. A backend holds a tile of each of their values at a time.
 pub(super) const LONGEST: usize = 32;
 
-/// Whether the operator is a constant that groups absorb instead of reading it from memory.
+/// Whether the operator makes a constant, which groups absorb instead of reading it from memory.
 pub(super) fn is_constant(operator: &Operator) -> bool {
     let effects = operator.op.effects();
     effects.pure && effects.element_wise && operator.inputs.is_empty()
 }
 
-/// Cuts the live operators of a block into chains, by position: element-wise ones over one shape, on one side, and each other operator by
-/// itself. Where numbers are checked, each operator is by itself.
+/// Cuts the live operators of a block into chains of positions. Neighbouring element-wise operators over one shape
+/// and on one side are a chain; each other operator is a chain by itself. If numbers are checked, every operator is.
 pub(super) fn chains(
     program: &Program,
     id: BlockId,
@@ -29,11 +29,12 @@ pub(super) fn chains(
     let block: &Block = program.block(id);
     let mut chains: Vec<Vec<usize>> = Vec::new();
     let longest = if numbers == Numbers::Any { LONGEST } else { 1 };
-    // The chain that the next operator may join, if it is of this shape, role and side.
+    // The shape, role and side of the last chain, if the next operator may join it.
     let mut open = None;
     for (i, operator) in block.ops.iter().enumerate().filter(|(i, _)| live.contains(&(id, *i))) {
         if is_constant(operator) {
-            // By itself, without ending a chain: groups that read the constant have a copy of it inside.
+            // A constant is a chain by itself, in front of the open chain, which goes on: groups that read the
+            // constant have a copy of it inside.
             let at = chains.len() - usize::from(open.is_some());
             chains.insert(at, vec![i]);
             continue;

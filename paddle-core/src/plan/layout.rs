@@ -1,16 +1,16 @@
-//! Layout: where slots are, for given capacities.
+//! Layout: places the slots in memory, for given capacities.
 //!
-//! A layout is made for capacities, not for sizes: each size symbol rounded up on a ladder, so that batches of
-//! different sizes share one. Slots of the arena share memory when their lifetimes do not overlap.
+//! A capacity is the size of a symbol, rounded up on a ladder, so that batches of different sizes share a layout.
+//! Slots of the arena share memory if their lifetimes do not overlap.
 
 use super::backend::{ALIGNMENT, Extent};
 use super::code::{Home, Plan, Slot};
 use super::error::RunError;
 
-/// Offsets of all slots.
+/// The places of all slots.
 #[derive(Clone, Debug)]
 pub(super) struct MemoryLayout {
-    /// First byte of each slot, in its memory; those on the tape are elsewhere.
+    /// The first byte of each slot in its memory; 0 for slots on the tape, whose places the tape knows.
     pub(super) offsets: Vec<usize>,
     /// The bytes that each slot has room for.
     pub(super) room: Vec<usize>,
@@ -18,9 +18,9 @@ pub(super) struct MemoryLayout {
     pub(super) arena: usize,
     /// Bytes of the pool.
     pub(super) pool: usize,
-    /// Bytes on the fallback.
+    /// Bytes of the memory on the fallback.
     pub(super) staging: usize,
-    /// The value of each symbol that it was made for.
+    /// The capacity of each symbol.
     pub(super) capacities: Vec<usize>,
 }
 
@@ -33,19 +33,20 @@ pub(super) fn capacity(size: usize) -> usize {
     rung
 }
 
-/// The bytes of a slot; `None` if they overflow. The bytes of one row may not overflow either, even where there are no rows.
+/// The bytes of a slot at these sizes; none if they overflow. The bytes of one row must not overflow either, even if
+/// there are no rows.
 pub(super) fn bytes(slot: &Slot, sizes: &[usize]) -> Option<usize> {
     count_bytes(slot, |extent| Some(extent.get(sizes)))
 }
 
-/// The same, with these sizes.
+/// Like [`bytes`], with sizes from a function.
 pub(super) fn count_bytes(slot: &Slot, size: impl Fn(&Extent) -> Option<usize>) -> Option<usize> {
     let mut extents = slot.shape.iter().rev();
     let bytes = extents.try_fold(slot.element_bytes, |bytes, extent| bytes.checked_mul(size(extent)?))?;
     bytes.checked_next_multiple_of(ALIGNMENT).filter(|&bytes| bytes <= isize::MAX as usize)
 }
 
-/// Whether a layout says where a slot is: it is neither on the tape nor in another one.
+/// Whether the layout places a slot. It places neither slots on the tape nor slots inside other ones.
 fn is_placed(slot: &Slot) -> bool {
     !matches!(slot.home, Home::Lane(..) | Home::Iteration { .. })
 }
@@ -78,7 +79,7 @@ impl MemoryLayout {
                     continue;
                 }
                 Home::Pool => &mut layout.pool,
-                // Parameters and states begin their buffers.
+                // A parameter or a state is at the beginning of its buffer.
                 Home::Lane(..) | Home::Iteration { .. } | Home::Parameter(..) | Home::State(..) => continue,
             };
             layout.offsets[at] = *end;
@@ -89,11 +90,11 @@ impl MemoryLayout {
         Ok(layout)
     }
 
-    /// Places slots that share memory: largest first, each in the lowest gap among those that live at the same time. Returns their
-    /// bytes.
+    /// Places the slots that share memory. The largest is placed first, each in the lowest gap between the slots that
+    /// are alive at the same time. Returns the bytes that they need.
     fn share<K>(&mut self, plan: &Plan<K>, mut slots: Vec<usize>) -> Result<usize, RunError> {
         slots.sort_by_key(|&at| (std::cmp::Reverse(self.room[at]), at));
-        // In the order of their offsets.
+        // The slots placed so far, in the order of their offsets.
         let mut placed: Vec<usize> = Vec::with_capacity(slots.len());
         let mut bytes = 0;
         for at in slots {
@@ -127,14 +128,14 @@ impl MemoryLayout {
             .all(|(slot, &room)| bytes(slot, sizes).is_some_and(|bytes| bytes <= room))
     }
 
-    /// What memory for it is needed for.
+    /// What the memory is for, in errors.
     pub(super) fn needed_for<K>(&self, plan: &Plan<K>) -> String {
         let largest = self.room.iter().zip(&plan.slots).max_by_key(|(room, _)| **room);
         let largest = largest.map(|(room, slot)| format!(", of which `{}` takes {room}", slot.name));
         format!("the values of a run{}", largest.unwrap_or_default())
     }
 
-    /// The memory it takes.
+    /// The bytes of all memories.
     pub(super) fn total(&self) -> usize {
         self.arena.saturating_add(self.pool).saturating_add(self.staging)
     }

@@ -1,4 +1,4 @@
-//! Which operators a run needs.
+//! Liveness: the operators that a run needs.
 
 use std::collections::BTreeSet;
 
@@ -49,10 +49,10 @@ pub(super) fn live(program: &Program) -> BTreeSet<At> {
             for &inner in &operator.blocks {
                 let inner = program.block(inner);
                 pending.extend(&inner.results);
-                // A gradient runs on the rows and the iterations of what it differentiates.
+                // A gradient block needs the rows and the iterations of its forward block.
                 operators.extend(inner.forward.and_then(|forward| owners[forward.0 as usize]));
             }
-            // An operator runs only where the operator around it does.
+            // An operator in a block runs only if the operator that owns the block does.
             operators.extend(owners[at.0.0 as usize]);
         }
         match pending.pop() {

@@ -1,4 +1,4 @@
-//! Loops of the machine: `for`, `while`, their gradients, and the sequences that they go along.
+//! The loops of the machine: `for`, `while`, their gradients, and the sequences that they go along.
 
 use super::backend::{Backend, HostSliceMut, Location};
 use super::code::{
@@ -12,7 +12,7 @@ use super::tape::{Device, Tape};
 use crate::memory::{OutOfMemory, TryGrow};
 use crate::program::{DType, SymbolId};
 
-/// What the memory is for that sorting sequences takes.
+/// What the memory for sorting sequences is for, in errors.
 const PURPOSE_OF_ORDER: &str = "the order in which a loop comes to sequences";
 
 impl<B: Backend> Machine<'_, B> {
@@ -43,12 +43,12 @@ impl<B: Backend> Machine<'_, B> {
             KnownOffsets::Taken(taken) => &state.taken[taken],
             KnownOffsets::Unknown => &state.offsets,
         };
-        // Of sequences that are taken once for all iterations, an iteration has the first.
+        // If sequences are taken once for all iterations, an iteration has the first of them.
         let counted = count_steps(&offsets[..=sequences], &mut state.counts[code.order]);
         Ok(counted.map_err(|error| error.wanted_for(PURPOSE_OF_ORDER))?)
     }
 
-    /// Copies offsets to the host, to a vector of the state.
+    /// Reads offsets into a vector of the state, and waits for them.
     fn read_offsets(
         &mut self,
         slot: SlotId,
@@ -64,13 +64,13 @@ impl<B: Backend> Machine<'_, B> {
         result
     }
 
-    /// Takes the sequences of the rows that there are.
+    /// Takes the sequences of the current rows.
     pub(super) fn take(&mut self, code: &TakeCode<Kernel<B>>) -> Result<(), RunError> {
         let plan = self.plan;
         let Taken { parent, offsets, tokens } = plan.taken[code.taken];
         let (parent, tokens) = (plan.spaces[parent].size, plan.spaces[tokens].size);
         let sequences = self.value(parent);
-        // As many as there are at most, until it is known.
+        // The size is its upper bound until the number of tokens is known.
         let all = plan.bounds[tokens.0 as usize].map_or(0, |all| self.value(all));
         self.check_row_numbers(all, || self.symbol_name(tokens))?;
         self.resize(tokens, all)?;
@@ -81,7 +81,7 @@ impl<B: Backend> Machine<'_, B> {
         self.resize(tokens, count.unwrap_or(0))
     }
 
-    /// Makes sequences of given lengths, and room for their tokens.
+    /// Makes sequences of given lengths, and room on the tape for their tokens.
     pub(super) fn make(&mut self, code: &MakeCode<Kernel<B>>) -> Result<(), RunError> {
         let plan = self.plan;
         self.launch(&code.launch);
@@ -137,7 +137,7 @@ impl<B: Backend> Machine<'_, B> {
         }
     }
 
-    /// One iteration, on the rows that there are.
+    /// Runs one iteration, on the current rows.
     fn iterate(&mut self, code: &LoopCode<Kernel<B>>, trips: usize) -> Result<(), RunError> {
         let plan = self.plan;
         let info = &plan.loops[code.id.0];
@@ -162,7 +162,7 @@ impl<B: Backend> Machine<'_, B> {
         )
     }
 
-    /// Calls the one with the tape of the backend, and the other, where there is a fallback, with its own.
+    /// Calls `own` with the tape of the backend, and then `fallback` with the tape of the fallback, if there is one.
     fn on_tapes(
         &mut self,
         own: impl FnOnce(&mut Tape, &mut Device<'_, B>) -> Result<(), RunError>,
@@ -175,7 +175,7 @@ impl<B: Backend> Machine<'_, B> {
         fallback(other, &mut Device { backend: *backend, queue, buffer: &mut memories.own[TAPE] })
     }
 
-    /// `for`.
+    /// Runs a `for`. Returns the number of iterations.
     fn run_for(&mut self, code: &LoopCode<Kernel<B>>, order: usize, rows: usize) -> Result<usize, RunError> {
         let (plan, seed) = (self.plan, self.seed);
         let size = plan.spaces[rows].size;
@@ -193,7 +193,7 @@ impl<B: Backend> Machine<'_, B> {
             self.iterate(code, trip)?;
         }
         self.resize(size, all)?;
-        // What the rows brought in is as large as all of them again: a loop around keeps it whole.
+        // The sequences of all rows have their full sizes again: a recorded loop around this one records these.
         for prefix in plan.loops[code.id.0].prefixes.iter().filter(|prefix| !prefix.is_slice) {
             self.resize_prefix(prefix)?;
         }
@@ -201,7 +201,7 @@ impl<B: Backend> Machine<'_, B> {
         Ok(trips)
     }
 
-    /// The tokens of the sequences of an iteration.
+    /// Sets the number of tokens that sequences have in the current iteration.
     fn resize_prefix(&mut self, prefix: &Prefix) -> Result<(), RunError> {
         let offsets = &self.state.taken[prefix.taken];
         let first = if prefix.is_slice { self.state.firsts[prefix.sequences.0 as usize] } else { 0 };
@@ -213,7 +213,7 @@ impl<B: Backend> Machine<'_, B> {
         self.resize(prefix.tokens, usize::try_from(count).unwrap_or(0))
     }
 
-    /// `while` with a condition per row.
+    /// Runs a `while` with a condition per row. Returns the number of iterations.
     fn run_while_rows(
         &mut self,
         code: &LoopCode<Kernel<B>>,
@@ -234,7 +234,7 @@ impl<B: Backend> Machine<'_, B> {
             self.run(condition)?;
             let goes_on = self.select(&rows.select)?;
             if goes_on < left {
-                // What stays is written again, until it leaves.
+                // `leave` writes all tested rows, also those that stay: later calls write these again.
                 self.run(&code.leave)?;
                 left = goes_on;
                 self.resize(tested, left)?;
@@ -265,7 +265,7 @@ impl<B: Backend> Machine<'_, B> {
         Ok(trips)
     }
 
-    /// Notes what the gradient of this iteration will need to know.
+    /// Records the sizes, and the numbers of inner iterations, that the gradient of this iteration needs.
     fn record(&mut self, around: LoopId) -> Result<(), RunError> {
         let info = &self.plan.loops[around.0];
         let state = &mut *self.state;
@@ -281,7 +281,7 @@ impl<B: Backend> Machine<'_, B> {
         Ok(())
     }
 
-    /// Goes back to the last iteration that was noted.
+    /// Restores what the last iteration recorded, and removes the record.
     fn recall(&mut self, around: LoopId) -> Result<(), RunError> {
         let info = &self.plan.loops[around.0];
         let pop = |state: &mut State| state.records.pop().unwrap_or_default();
@@ -323,7 +323,7 @@ impl<B: Backend> Machine<'_, B> {
     }
 }
 
-/// How many sequences have a first token, a second, and so on.
+/// Sets `counts[step]` to the number of sequences that have a token number `step`.
 fn count_steps(offsets: &[i64], counts: &mut Vec<usize>) -> Result<(), OutOfMemory> {
     let length = |pair: &[i64]| usize::try_from(pair[1] - pair[0]).unwrap_or(0);
     let longest = offsets.windows(2).map(length).max().unwrap_or(0);

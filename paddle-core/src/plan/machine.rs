@@ -15,37 +15,38 @@ use super::tape::Tape;
 use crate::memory::OutOfMemory;
 use crate::program::{DType, Located, Place, SymbolId};
 
-/// What changes during a run. Nothing in it is allocated anew once it has grown to the largest run.
+/// The state of a run. Nothing in it allocates once it has grown to the largest run.
 #[derive(Debug, Default)]
 pub(super) struct State {
     /// The value of each size symbol.
     pub(super) symbols: Vec<usize>,
     /// The value of each extent.
     pub(super) sizes: Vec<usize>,
-    /// For rows of iterations, by the symbol of their number, the first of this iteration among those of all.
+    /// For the symbol that is the number of rows of an iteration: the first row of the current iteration among those
+    /// of all.
     pub(super) firsts: Vec<usize>,
-    /// That of the backend, and that of its fallback.
+    /// The tape of the backend, and that of its fallback.
     pub(super) tapes: [Tape; 2],
-    /// How often each recorded loop ran.
+    /// The number of iterations in the last run of each loop.
     pub(super) trips: Vec<usize>,
-    /// For each iteration that is on the tape: numbers of inner iterations, sizes.
+    /// The records of the iterations that are on the tape: numbers of inner iterations, then sizes.
     pub(super) records: Vec<usize>,
-    /// For each order, how many sequences have a first token, a second, and so on.
+    /// For each order, the number of sequences that have a first token, a second, and so on.
     pub(super) counts: Vec<Vec<usize>>,
-    /// For each order whose offsets are fed, these.
+    /// For each order whose offsets are fed, the offsets.
     pub(super) fed: Vec<Vec<i64>>,
-    /// The offsets of sequences that were taken.
+    /// The offsets of the taken sequences.
     pub(super) taken: Vec<Vec<i64>>,
-    /// Offsets that were read, of sequences that are sorted.
+    /// The offsets that a sort has read, if the host had none.
     pub(super) offsets: Vec<i64>,
     /// The operands of the current launch.
     locations: Vec<Location>,
-    /// What was done since this was last cleared.
+    /// The counters of products.
     pub(super) stats: RunStats,
 }
 
 impl State {
-    /// Of a plan whose sizes are not bound yet.
+    /// The state for a plan, before any size is bound.
     pub(super) fn new<K>(plan: &Plan<K>) -> Self {
         let symbols = vec![0; plan.symbols.len()];
         State {
@@ -62,13 +63,13 @@ impl State {
         }
     }
 
-    /// Ready for a run.
+    /// Prepares for the next run.
     pub(super) fn reset(&mut self) {
         self.trips.fill(0);
         self.records.clear();
     }
 
-    /// Sets a size symbol and the extents that it is in. False if an extent leaves the range of sizes.
+    /// Sets a symbol, and the extents that contain it. False if an extent is negative or too large.
     pub(super) fn set<K>(&mut self, plan: &Plan<K>, symbol: SymbolId, value: usize) -> bool {
         self.symbols[symbol.0 as usize] = value;
         plan.extents_of[symbol.0 as usize].iter().all(|&at| self.evaluate(plan, at))
@@ -88,7 +89,7 @@ impl State {
     }
 }
 
-/// The `n`-th of the seeds that a seed gives rise to: itself, then the numbers of SplitMix64.
+/// The `n`-th seed derived from a seed: 0 is the seed itself, the others are numbers of SplitMix64.
 pub(super) fn nth_seed(seed: u64, n: u64) -> u64 {
     if n == 0 {
         return seed;
@@ -114,20 +115,20 @@ pub(super) struct Machine<'a, B: Backend> {
     pub(super) state: &'a mut State,
     pub(super) queue: &'a mut B::Queue,
     pub(super) memories: Memories<'a, B::Buffer>,
-    /// The fallback, where there is one.
+    /// The fallback, if there is one.
     pub(super) fallback: Option<FallbackRun<'a, B>>,
-    /// The first fault that was found as values went from one side to the other. Behind it nothing is launched.
+    /// The first fault that was found while values went from one side to the other. Nothing is launched behind it.
     pub(super) fault: Option<Fault>,
     /// The version of the parameters, if the run changes none.
     pub(super) version: Option<u64>,
-    /// Of the random numbers of this step, in this iteration of the loops around.
+    /// The seed of random numbers, for this step and this iteration of the loops around.
     pub(super) seed: u64,
     /// The number of the step, for messages.
     pub(super) step: u64,
 }
 
 impl<B: Backend> Machine<'_, B> {
-    /// Runs instructions that come before the update. After an error, parameters and states are as they were.
+    /// Runs the instructions before the update. After an error, parameters and states are as they were.
     pub(super) fn compute(&mut self, code: &[Instruction<Kernel<B>>]) -> Result<(), RunError> {
         let plan = self.plan;
         plan.backups.iter().for_each(|backup| self.launch(&backup.save));
@@ -141,20 +142,20 @@ impl<B: Backend> Machine<'_, B> {
 
     /// Runs the update.
     pub(super) fn update(&mut self, code: &[Instruction<Kernel<B>>]) -> Result<(), RunError> {
-        // Each launch takes its memory before any of them changes a parameter.
+        // Memory for all updates is allocated before the first changes a parameter.
         self.prepare(code)?;
         let result = self.run(code);
         self.finish().and(result)
     }
 
-    /// Takes back what [`compute`](Self::compute) has changed of parameters and states.
+    /// Undoes the changes of parameters and states that [`compute`](Self::compute) made.
     pub(super) fn go_back(&mut self) -> Result<(), RunError> {
         let plan = self.plan;
         plan.backups.iter().for_each(|backup| self.launch(&backup.restore));
         self.finish()
     }
 
-    /// Waits for everything that was launched.
+    /// Waits for all work in both queues.
     fn finish(&mut self) -> Result<(), RunError> {
         let own = self.backend.finish(self.queue);
         let beside =
@@ -217,7 +218,7 @@ impl<B: Backend> Machine<'_, B> {
 
     fn elements(&self, slot: SlotId) -> usize {
         let sizes = self.plan.slots[slot.0].shape.iter().map(|extent| extent.get(&self.state.sizes));
-        // Large sizes before one of zero may have a product that is out of range.
+        // The product of the sizes in front of a size of zero may overflow.
         sizes.fold(1, usize::saturating_mul)
     }
 
@@ -231,7 +232,7 @@ impl<B: Backend> Machine<'_, B> {
         place.map(|place| self.plan.place(place))
     }
 
-    /// Puts a kernel into the queue.
+    /// Puts a launch into the queue of its side.
     pub(super) fn launch(&mut self, code: &LaunchCode<Kernel<B>>) {
         self.state.locations.clear();
         for &slot in &code.operands {
@@ -287,25 +288,25 @@ impl<B: Backend> Machine<'_, B> {
         self.fault = copy().err();
     }
 
-    /// Has elements copied to the host.
+    /// Puts a copy of elements to the host into the queue.
     pub(super) fn read(&mut self, at: Location, dtype: DType, count: usize) -> Token {
         self.backend.read(self.queue, at, dtype, count, &mut self.memories)
     }
 
-    /// Waits for what was read.
+    /// Waits for the elements of a token.
     pub(super) fn wait(&mut self, token: Token, to: HostSliceMut<'_>) -> Result<(), RunError> {
         let waited = self.backend.wait(self.queue, token, to);
         self.fault.clone().map_or(Ok(()), Err).and(waited).map_err(|fault| self.failed(fault))
     }
 
-    /// A truth value.
+    /// Reads a truth value, and waits for it.
     pub(super) fn test(&mut self, slot: SlotId) -> Result<bool, RunError> {
         let (token, mut holds) = (self.read(self.locate(slot), DType::Bool, 1), [false]);
         self.wait(token, HostSliceMut::Bool(&mut holds))?;
         Ok(holds[0])
     }
 
-    /// Splits rows by a mask. Returns how many are true.
+    /// Splits rows by a mask. Returns the number of true rows.
     pub(super) fn select(&mut self, code: &SelectCode<Kernel<B>>) -> Result<usize, RunError> {
         self.launch(&code.launch);
         let (token, mut count) = (self.read(self.locate(code.count), DType::I32, 1), [0]);
@@ -329,7 +330,7 @@ impl<B: Backend> Machine<'_, B> {
         }
     }
 
-    /// Takes the memory that updates need beside their operands.
+    /// Allocates the memory that updates need beside their operands.
     fn prepare(&self, code: &[Instruction<Kernel<B>>]) -> Result<(), RunError> {
         for instruction in code {
             if let Instruction::Launch(LaunchCode { kernel, number, .. }) = instruction {
@@ -346,7 +347,7 @@ impl<B: Backend> Machine<'_, B> {
         Ok(())
     }
 
-    /// A launch needs memory that cannot be had.
+    /// The error of a launch for whose work there is no memory.
     fn out_of_memory(&self, error: OutOfMemory, origin: &Origin) -> RunError {
         RunError::OutOfMemory(match origin {
             Origin::Operators(Operators { names, place }) => {
@@ -360,7 +361,8 @@ impl<B: Backend> Machine<'_, B> {
         })
     }
 
-    /// How bad the numbers may be that are computed from these, which what is computed may overwrite.
+    /// How bad the outputs of an operator may be, given its inputs. This is asked before the launch, which may
+    /// overwrite the inputs.
     fn allowed(&self, read: &[SlotId]) -> u8 {
         match self.plan.numbers {
             Numbers::Any | Numbers::Finite => 0,
@@ -368,8 +370,8 @@ impl<B: Backend> Machine<'_, B> {
         }
     }
 
-    /// What was just written has to be finite, or no worse than allowed: the outputs, or, of an update, the parameters and
-    /// states among the inputs.
+    /// Errors if a value that was just written is worse than `allowed`. The values are the outputs or, for an update,
+    /// the parameters and states among the inputs.
     fn check_numbers(
         &self,
         operands: &[SlotId],
@@ -397,7 +399,7 @@ impl<B: Backend> Machine<'_, B> {
         Ok(())
     }
 
-    /// Looks at the elements of a value, if they are floating-point numbers.
+    /// The first or worst element of a value that is not finite, see [`look`].
     fn look(&self, slot: SlotId) -> Option<NotFinite> {
         let Slot { dtype, element_bytes, home, .. } = &self.plan.slots[slot.0];
         let Location { memory, offset } = self.locate(slot);
@@ -412,7 +414,7 @@ impl<B: Backend> Machine<'_, B> {
 
     fn conditional(&mut self, code: &IfCode<Kernel<B>>) -> Result<(), RunError> {
         let plan = self.plan;
-        // Which branches run: those that have rows, or the one that a scalar chooses.
+        // The branches that run: those with rows, or the one that a scalar condition chooses.
         let runs = match &code.rows {
             Some(rows) => {
                 let [yes, no] = rows.spaces.map(|space| plan.spaces[space].size);
@@ -430,7 +432,8 @@ impl<B: Backend> Machine<'_, B> {
                 [holds, !holds]
             }
         };
-        // As they were lowered: the tape of the first branch lies below that of the second.
+        // In the order in which they were lowered: the second branch puts its instances on the tape above those of
+        // the first.
         for side in if code.forward { [0, 1] } else { [1, 0] } {
             if runs[side] {
                 self.run(&plan.code[code.branches[side]])?;
@@ -455,7 +458,7 @@ impl<B: Backend> Machine<'_, B> {
         Ok(())
     }
 
-    /// Row numbers are `i32`: an error if there are more rows.
+    /// Errors if there are more rows than row numbers, which are `i32`, can count.
     pub(super) fn check_row_numbers(&self, rows: usize, value: impl Fn() -> String) -> Result<(), RunError> {
         match i32::try_from(rows) {
             Ok(_) => Ok(()),

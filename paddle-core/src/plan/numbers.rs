@@ -1,27 +1,28 @@
-//! What numbers a run may compute.
+//! Which numbers a run may compute: the check for NaN and infinity.
 
 use super::backend::{Backend, HostSlice, HostSliceMut};
 use super::storage::{Stored, StoredValues};
 use crate::program::DType;
 
-/// Elements that come to the host at a time.
+/// The number of elements that are downloaded at a time.
 const PIECE: usize = 1 << 10;
 
-/// What numbers a run may compute.
+/// Which numbers a run may compute: the check for NaN and infinity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Numbers {
-    /// Any.
+    /// Any number. Nothing is checked.
     #[default]
     Any,
-    /// Only finite ones: the first operator that gives NaN or an infinity is an error. Nothing is fused, and every
-    /// value is looked at, so runs are slow.
+    /// Finite numbers only. The first operator that gives NaN or an infinity is an error. Nothing is fused, and each
+    /// value is checked, so runs are slow.
     Finite,
-    /// None that are worse than what they are computed from: the first operator that gives an infinity from finite
-    /// numbers, or NaN where it read none, is an error. So infinities may be fed, as masks have them. As slow.
+    /// Numbers that are no worse than those that they are computed from. An operator that gives an infinity from
+    /// finite numbers, or NaN without having read one, is an error. So infinities may be fed, as masks need. Runs are
+    /// as slow as with `Finite`.
     Traced,
 }
 
-/// An element that is not finite, and what it is: `NaN`, `inf` or `-inf`.
+/// The index of an element that is not finite, and its value: `NaN`, `inf` or `-inf`.
 pub(super) type NotFinite = (usize, &'static str);
 
 /// The first element that is not finite.
@@ -29,7 +30,7 @@ pub(super) fn first_not_finite(values: HostSlice<'_>) -> Option<NotFinite> {
     first(values, |value| !value.is_finite())
 }
 
-/// The first element of a stored value that is NaN or infinite, and which of them it is: `NaN`, `inf` or `-inf`.
+/// The first element of a stored value that is not finite, and its value: `NaN`, `inf` or `-inf`.
 pub fn not_finite<B: Backend>(
     backend: &B,
     values: &impl StoredValues<B>,
@@ -40,8 +41,9 @@ pub fn not_finite<B: Backend>(
     look(&download, at, stored.dtype, stored.elements(), Numbers::Finite)
 }
 
-/// Looks at elements that begin at an offset and have so many bytes. They come to the host piece by piece, until the worst is found: for
-/// [`Numbers::Traced`] the first NaN, or, where there is none, the first infinity; else the first that is not finite.
+/// Searches the elements that begin at a byte offset. For [`Numbers::Traced`] it finds the first NaN or, without a
+/// NaN, the first infinity; otherwise the first element that is not finite. The elements are downloaded piece by
+/// piece, until the result is known.
 pub(super) fn look(
     download: &dyn Fn(usize, HostSliceMut<'_>),
     (offset, element_bytes): (usize, usize),
@@ -73,7 +75,7 @@ pub(super) fn look(
     }
 }
 
-/// The larger, the worse.
+/// A rank: 0 for finite, higher for worse.
 pub(super) fn badness(worst: Option<NotFinite>) -> u8 {
     match worst {
         None => 0,

@@ -5,41 +5,41 @@ use std::fmt;
 /// Why offsets do not fit what is fed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OffsetsError {
-    /// There are none, but the input takes sequences.
+    /// No offsets were fed, but the input takes sequences.
     Missing,
-    /// There are some, but the input takes no sequences.
+    /// Offsets were fed, but the input takes no sequences.
     Unexpected,
-    /// The input takes sequences of sequences, of so many levels, or does not.
+    /// The number of lists of offsets is not the number of levels that the input takes.
     Levels {
-        /// How many lists of offsets there are.
+        /// The number of lists that were fed.
         found: usize,
-        /// How many the input takes.
+        /// The number of levels of the input.
         expected: usize,
     },
-    /// Those of one level do not fit.
+    /// The offsets of one level do not fit.
     At {
-        /// The level, the outermost being 0.
+        /// The level; the outermost is 0.
         level: usize,
-        /// Why.
+        /// The reason.
         error: Box<OffsetsError>,
     },
-    /// They do not begin with 0.
+    /// The offsets do not begin with 0.
     Start {
-        /// The first, where there is one.
+        /// The first offset, if there is one.
         found: Option<i64>,
     },
-    /// One is below the one before it.
+    /// An offset is less than the one before it.
     Falling {
-        /// Its position.
+        /// The position of the offset.
         at: usize,
-        /// The one before it.
+        /// The offset before it.
         before: i64,
-        /// Itself.
+        /// The offset.
         found: i64,
     },
-    /// They do not end with the number of tokens.
+    /// The offsets do not end with the number of tokens.
     End {
-        /// The last.
+        /// The last offset.
         found: i64,
         /// The number of tokens.
         tokens: usize,
@@ -53,7 +53,7 @@ pub enum OffsetsError {
     },
     /// An input with the same tokens has other offsets.
     Differ {
-        /// That input.
+        /// The name of that input.
         other: String,
     },
 }
@@ -93,7 +93,7 @@ impl fmt::Display for OffsetsError {
 
 impl std::error::Error for OffsetsError {}
 
-/// Checks that offsets cut so many tokens into sequences: they begin with 0, never fall, and end with the number.
+/// Checks that offsets cut `tokens` tokens into sequences: they begin with 0, never fall, and end with `tokens`.
 pub fn check_offsets(offsets: &[i64], tokens: usize) -> Result<(), OffsetsError> {
     let (Some(0), Some(&last)) = (offsets.first(), offsets.last()) else {
         return Err(OffsetsError::Start { found: offsets.first().copied() });
@@ -107,7 +107,8 @@ pub fn check_offsets(offsets: &[i64], tokens: usize) -> Result<(), OffsetsError>
     Ok(())
 }
 
-/// The same of sequences of sequences, the outer ones first: the tokens of each level are the sequences of the next.
+/// Checks the offsets of sequences of sequences, the outermost first: the tokens of each level are the sequences of
+/// the next.
 pub fn check_levels(levels: &[Vec<i64>], tokens: usize) -> Result<(), OffsetsError> {
     let counts = levels.iter().skip(1).map(|offsets| offsets.len().saturating_sub(1)).chain([tokens]);
     for (level, (offsets, tokens)) in levels.iter().zip(counts).enumerate() {

@@ -1,7 +1,8 @@
-//! The schedule: how the operators of a block are launched on a backend.
+//! The schedule: the launches of a block's operators on a backend.
 //!
-//! Fusion says which operators may be launched together on any device. Here the backend is asked: where each of them runs, and which
-//! chains of element-wise operators it takes into the kernel of the operator whose result they read.
+//! Fusion says which operators any device may launch together. The schedule asks the backend the rest: on which side
+//! each operator runs, in which layouts values lie, and which chains of element-wise operators become the epilogue of
+//! the operator whose result they read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +14,9 @@ use super::numbers::Numbers;
 use crate::ops::{Operator, Program};
 use crate::program::{BlockId, Definition, Role, VarId};
 
-/// The layouts of the values that are not in row-major order: those that some operator prefers, and all that touch the value take. What
-/// leaves the run, goes through branches and loops, or is checked by the host, is in row-major order.
+/// Chooses the layouts of values that are not in row-major order. A value gets the layout that one operator prefers,
+/// if all operators that touch the value take it. A value that leaves the run, goes through a branch or a loop, or is
+/// checked by the host, stays in row-major order.
 pub(super) fn layouts<B: Backend>(
     backend: &B,
     program: &Program,
@@ -54,12 +56,12 @@ pub(super) fn layouts<B: Backend>(
     layouts
 }
 
-/// Operators that are launched together.
+/// A unit: the operators of one launch.
 #[derive(Debug)]
 pub(super) struct Unit {
-    /// Their positions in the block. Behind an operator that is not element-wise, they are its epilogue.
+    /// The positions of the operators in the block. If the first is not element-wise, the others are its epilogue.
     pub(super) operators: Vec<usize>,
-    /// Where they run.
+    /// The side that they run on.
     pub(super) side: Side,
 }
 
@@ -74,7 +76,7 @@ pub(super) fn schedule<B: Backend>(
     let side = |operator: &Operator| Side::of(backend, &operator.op).unwrap_or_default();
     let ops = &program.block(id).ops;
     let mut units: Vec<Unit> = Vec::new();
-    // The operator that the next chain may be the epilogue of.
+    // The unit that the next chain may be the epilogue of.
     let mut body: Option<usize> = None;
     for operators in chains(program, id, live, numbers, &side) {
         let first = &ops[operators[0]];
@@ -85,7 +87,7 @@ pub(super) fn schedule<B: Backend>(
         }
         let joined = body.filter(|&body| is_epilogue(backend, program, id, &units[body], &unit));
         match joined {
-            // Where the chain is: it reads the constants in between.
+            // The unit moves to the place of the chain, which reads constants in between.
             Some(body) => {
                 let Unit { mut operators, side } = units.remove(body);
                 operators.extend(unit.operators);
@@ -98,7 +100,7 @@ pub(super) fn schedule<B: Backend>(
     units
 }
 
-/// Whether a chain becomes the epilogue of an operator.
+/// Whether a chain becomes the epilogue of the operator `body`.
 fn is_epilogue<B: Backend>(backend: &B, program: &Program, id: BlockId, body: &Unit, chain: &Unit) -> bool {
     let ops = &program.block(id).ops;
     let ([at], Some(first)) = (&body.operators[..], chain.operators.first()) else { return false };

@@ -29,8 +29,8 @@ fn on(side: Side) -> &'static str {
 }
 
 impl<K> Plan<K> {
-    /// `name: arena 3..7`; the numbers count instructions through all blocks. Axes that are not in row-major order stand behind the
-    /// name: `name[0, 2, 3, 1]: arena 3..7`.
+    /// A slot: `name: arena 3..7`, where the numbers count instructions through all blocks. A layout that is not
+    /// row-major stands behind the name: `name[0, 2, 3, 1]: arena 3..7`.
     fn write_slot(&self, slot: SlotId) -> String {
         let slot = &self.slots[slot.0];
         let (birth, death) = slot.life;
@@ -56,7 +56,7 @@ impl<K> Plan<K> {
         slots.iter().map(|&slot| self.write_slot(slot)).collect::<Vec<_>>().join(", ")
     }
 
-    /// `softmax(a: arena 1..3) -> b: pool`, `copy a: arena 1..3 -> b: pool`.
+    /// A launch: `softmax(a: arena 1..3) -> b: pool`, or `copy a: arena 1..3 -> b: pool`.
     fn write_launch(&self, launch: &LaunchCode<K>) -> String {
         let (inputs, outputs) = launch.operands.split_at(launch.inputs);
         match (&self.origins[launch.number as usize], inputs, outputs) {

@@ -1,37 +1,39 @@
-//! What a run did, in numbers.
+//! Counters of a run's matrix products.
 
 use std::fmt;
 
 use crate::program::{Located, Role};
 
-/// How often the matrix products of a program were run, and on how many rows: counted where their kernels are launched.
+/// How often the matrix products of a program were launched, and on how many rows.
 ///
-/// What counts are the operators that say of themselves that they contract two inputs
-/// ([`Operator::contraction`](crate::program::Operator::contraction)). Rows on which a branch does not run are not there, nor
-/// are those that have left a loop, nor what lies behind the end of a sequence.
+/// An operator counts as a product if it contracts two inputs
+/// ([`Operation::contraction`](crate::ops::Operation::contraction)). The rows are those on which it really ran: not
+/// the rows of other branches, nor rows that have left a loop, nor padding behind the end of a sequence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunStats {
     products: Vec<ProductStats>,
 }
 
-/// The matrix products of one place of the source, and of one role, taken together.
+/// The sum over all matrix products of one place in the source and one role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProductStats {
-    /// Where in the user's source they come from, as in messages: of a layer, the call of it; of a gradient, that of which
-    /// it is one. None in programs that know no places.
+    /// The place of the products in the user's source, as in messages: the call of the layer, also for the gradients
+    /// of the layer. None in programs without places.
     pub place: Option<Located>,
-    /// [`Role::Forward`], [`Role::Backward`] or [`Role::Optimize`]; a product that is itself the loss is a forward one.
+    /// [`Role::Forward`], [`Role::Backward`] or [`Role::Optimize`]. A product that computes the loss itself is
+    /// [`Role::Forward`].
     pub role: Role,
-    /// How often a product was launched.
+    /// The number of launches.
     pub launches: u64,
-    /// The rows of all launches: the extents of the first axis of the first factor. With `x` of `[_, 13]`, those of `fc(x, 8)`
-    /// are the rows of `_` that were there, forward as well as in each of its two gradients.
+    /// The sum over all launches of the extent of the first factor's first axis. For `fc(x, 8)` with `x` of `[_, 13]`
+    /// each launch adds the rows of `_`, forward and in both gradients.
     pub rows: u64,
 }
 
 impl RunStats {
-    /// The products, in the order of the plan: one entry for each place and role, also for those that were not launched.
+    /// The products, in the order of the plan. There is one entry for each place and role, also if it was never
+    /// launched.
     pub fn products(&self) -> &[ProductStats] {
         &self.products
     }
@@ -60,7 +62,7 @@ impl RunStats {
     }
 }
 
-/// A line for each entry: `src/main.rs:8:34: forward: 1 launch of 3 rows`.
+/// Writes a line for each entry: `src/main.rs:8:34: forward: 1 launch of 3 rows`.
 impl fmt::Display for RunStats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for ProductStats { place, role, launches, rows } in &self.products {

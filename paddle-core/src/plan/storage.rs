@@ -1,4 +1,4 @@
-//! What parameters there are, and states of their updaters: a number for each name, by which its buffer is found.
+//! The storage of parameters, and of the updaters' states: each has a name, a number, and a buffer of that number.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::memory::OutOfMemory;
 use crate::ops::{Operator, Program};
 use crate::program::{DType, Role, Type, UpdaterState, VarId};
 
-/// What is known of a value that is stored by name.
+/// The description of a stored value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// Its full name.
@@ -23,11 +23,11 @@ pub struct Stored {
     pub dtype: DType,
     /// Its dimensions.
     pub dims: Vec<usize>,
-    /// Where its buffer is.
+    /// The side that its buffer is on.
     pub side: Side,
-    /// The number of its buffer there.
+    /// The number of its buffer on that side.
     pub number: u32,
-    /// The bytes of its buffer.
+    /// The length of its buffer in bytes.
     pub bytes: usize,
 }
 
@@ -37,7 +37,7 @@ impl Stored {
         self.dims.iter().fold(1, |elements: usize, &dim| elements.saturating_mul(dim))
     }
 
-    /// Whether it is on the backend itself.
+    /// Whether its buffer is on the backend itself.
     pub fn is_own(&self) -> bool {
         self.side == Side::Own
     }
@@ -50,16 +50,16 @@ impl Stored {
 /// Why a parameter cannot be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StorageError {
-    /// It is stored with another type.
+    /// It is stored already, with another type.
     Conflict {
         /// Its name.
         name: String,
-        /// How it is stored.
+        /// The type that it is stored with.
         first: String,
-        /// How it is wanted.
+        /// The type that was asked for.
         second: String,
     },
-    /// Its size is not known, negative, or too large.
+    /// Its size is unknown, negative or too large.
     Size {
         /// Its name.
         name: String,
@@ -79,22 +79,23 @@ impl fmt::Display for StorageError {
 
 impl std::error::Error for StorageError {}
 
-/// The values that are stored by name: each has a number, and a buffer of its own.
+/// The descriptions of the values that are stored by name. Each has a number, and a buffer of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Storage {
     entries: Vec<Stored>,
     places: BTreeMap<String, usize>,
-    /// How many there are on the backend, and on its fallback.
+    /// The number of values on the backend, and on its fallback.
     counts: [u32; 2],
 }
 
-/// The buffers of the values that are stored, by their numbers.
+/// The buffers of stored values, by number.
 pub struct Buffers<B: Backend> {
     /// On the backend.
     pub(super) own: Vec<B::Buffer>,
     /// On its fallback.
     pub(super) fallback: Vec<<B::Fallback as Backend>::Buffer>,
-    /// Which elements they have: another number whenever some have changed, and in other buffers.
+    /// The version of the elements: changed whenever an element may have changed, and never the same in two sets of
+    /// buffers.
     version: u64,
 }
 
@@ -104,24 +105,24 @@ impl<B: Backend> Default for Buffers<B> {
     }
 }
 
-/// A number that no buffers had before.
+/// A version that no buffers had before.
 fn next_version() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl<B: Backend> Buffers<B> {
-    /// Which elements they have.
+    /// The version of the elements.
     pub(super) fn version(&self) -> u64 {
         self.version
     }
 
-    /// To be called where elements may change.
+    /// Starts a new version. It has to be called wherever elements may change.
     pub(super) fn touch(&mut self) {
         self.version = next_version();
     }
 
-    /// How many are on the backend.
+    /// The number of buffers on the backend.
     pub fn own_count(&self) -> usize {
         self.own.len()
     }
@@ -131,13 +132,13 @@ impl<B: Backend> Buffers<B> {
         &self.own[number as usize]
     }
 
-    /// Puts another buffer into the place of one on the backend.
+    /// Replaces the buffer of this number on the backend.
     pub fn replace(&mut self, number: u32, buffer: B::Buffer) {
         self.touch();
         self.own[number as usize] = buffer;
     }
 
-    /// Gives a value elements.
+    /// Copies elements to a value.
     pub fn upload(&mut self, backend: &B, to: &Stored, from: HostSlice<'_>) {
         self.touch();
         let number = to.number as usize;
@@ -148,9 +149,9 @@ impl<B: Backend> Buffers<B> {
     }
 }
 
-/// Where the elements of values that are stored can be had.
+/// A source of the elements of stored values.
 pub trait StoredValues<B: Backend> {
-    /// Copies elements of a value, from a byte of it on.
+    /// Copies elements of a value to the host, from the byte `offset` of the value on.
     fn download(&self, backend: &B, from: &Stored, offset: usize, to: HostSliceMut<'_>);
 }
 
@@ -165,17 +166,18 @@ impl<B: Backend> StoredValues<B> for Buffers<B> {
 }
 
 impl Storage {
-    /// Without values.
+    /// A storage without values.
     pub fn new() -> Self {
         Storage::default()
     }
 
-    /// Adds a value with `element_bytes` for each element, on the backend itself. A second time, it has to be the same type.
+    /// Adds a value on the backend itself, with `element_bytes` bytes for each element. If there is a value of this
+    /// name already, it must have the same type.
     pub fn insert(&mut self, element_bytes: usize, name: &str, ty: &Type) -> Result<(), StorageError> {
         self.insert_on(Side::Own, element_bytes, name, ty)
     }
 
-    /// The same on one of the two sides. Where it is there already, it stays where it is.
+    /// Like [`insert`](Self::insert), on one of the two sides. A value that exists already stays on its side.
     pub fn insert_on(
         &mut self,
         side: Side,
@@ -202,12 +204,13 @@ impl Storage {
         Ok(())
     }
 
-    /// What is known of a value.
+    /// The description of the value with this name.
     pub fn find(&self, name: &str) -> Option<&Stored> {
         self.places.get(name).map(|&at| &self.entries[at])
     }
 
-    /// Allocates the buffers that are missing, each of them a `what` in the words of an error. After an error there are none of them.
+    /// Allocates the buffers that are missing; `what` names one of them in an error. After an error none of the
+    /// missing ones exist.
     pub fn allocate<B: Backend>(
         &self,
         backend: &B,
@@ -232,18 +235,18 @@ impl Storage {
         Ok(())
     }
 
-    /// Drops the buffers of values that are not of this storage.
+    /// Drops the buffers of values that are not in this storage.
     pub fn truncate<B: Backend>(&self, buffers: &mut Buffers<B>) {
         buffers.own.truncate(self.counts[0] as usize);
         buffers.fallback.truncate(self.counts[1] as usize);
     }
 
-    /// All of them, in the order in which they were added.
+    /// All values, in the order in which they were added.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Stored> {
         self.entries.iter()
     }
 
-    /// A program's parameter or state, which has to be of the same type.
+    /// The stored value of a program's parameter or state. Errors if there is none, or if its type differs.
     pub(super) fn locate(&self, program: &Program, var: VarId) -> Result<&Stored, PlanError> {
         let (name, ty) = (&stored_name(program, var), program.ty(var));
         let expected = || program.show(ty);
@@ -260,7 +263,8 @@ impl Storage {
     }
 }
 
-/// What a parameter is stored under: its name. What a state is stored under: the parameter's name and the slot.
+/// The name that a parameter or a state is stored under. For a parameter this is its own name; for a state it has the
+/// name of the parameter and the slot.
 pub fn stored_name(program: &Program, var: VarId) -> String {
     match program.state(var) {
         Some(UpdaterState { parameter, slot, .. }) => state_name(&program.var(*parameter).name, slot),
@@ -268,7 +272,7 @@ pub fn stored_name(program: &Program, var: VarId) -> String {
     }
 }
 
-/// What the state of a parameter in a slot is stored under.
+/// The name that the state of a parameter in a slot is stored under.
 pub fn state_name(parameter: &str, slot: &str) -> String {
     format!("{parameter}@{slot}")
 }
@@ -280,18 +284,20 @@ fn fixed_dims(ty: &Type) -> Option<Vec<usize>> {
     ty.dims.iter().map(|dim| dim.constant().and_then(|size| usize::try_from(size).ok())).collect()
 }
 
-/// The stream of random numbers that belongs to a name: FNV-1a.
+/// The number of the random stream that belongs to a name: its FNV-1a hash.
 pub(super) fn stream(name: &str) -> u64 {
     name.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// Where a parameter or a state of a program is needed: on the fallback if all operators that read it run there.
+/// The side that a parameter or a state of a program is stored on: the fallback if all operators that read it run
+/// there.
 pub fn side_of<B: Backend>(backend: &B, program: &Program, var: VarId) -> Side {
     let operators = program.blocks().iter().flat_map(|block| &block.ops);
     let mut readers = operators.filter(|operator| operator.read().any(|read| read == var)).peekable();
     let is_read = readers.peek().is_some();
-    // What is changed outside of updates may be lent by itself, on the backend.
+    // A run may replace the buffer of a parameter that it changes outside of updates, which it can do on the backend
+    // only.
     let is_own = program.outputs().contains(&var) || changed_in_use(program).any(|changed| changed == var);
     match is_read && !is_own && readers.all(|reader| Side::of(backend, &reader.op) == Some(Side::Fallback)) {
         true => Side::Fallback,
@@ -306,9 +312,9 @@ pub(super) fn changed_in_use(program: &Program) -> impl Iterator<Item = VarId> {
     operators.flat_map(Operator::changed)
 }
 
-/// Runs the startup operators of the parameters that are `wanted` by name.
+/// Runs the startup operators of the parameters whose names are `wanted`.
 ///
-/// The numbers drawn for a parameter depend on the seed and its name only, not on what else is there.
+/// The random numbers of a parameter depend only on the seed and on its name.
 pub fn initialize<B: Backend>(
     backend: &B,
     program: &Program,
@@ -321,7 +327,7 @@ pub fn initialize<B: Backend>(
     initialize_vars(backend, program, storage, &is_wanted, parameters, seed)
 }
 
-/// Runs the startup operators of the states that are `wanted` by the name that they are stored under.
+/// Runs the startup operators of the states whose stored names are `wanted`.
 pub fn initialize_states<B: Backend>(
     backend: &B,
     program: &Program,
@@ -394,7 +400,7 @@ impl From<OutOfMemory> for StartError {
     }
 }
 
-/// The elements that a startup operator gives a value, computed in memory of its own.
+/// Computes the elements that a startup operator gives a value, in memory of its own.
 fn fill<B: Backend>(backend: &B, group: &Group, stored: &Stored, seed: u64) -> Result<HostVec, StartError> {
     let mut buffers = [backend.allocate(stored.bytes)?];
     run_alone(backend, group, Memory::Parameter(0), &mut buffers, seed)?;
@@ -403,7 +409,7 @@ fn fill<B: Backend>(backend: &B, group: &Group, stored: &Stored, seed: u64) -> R
     Ok(elements)
 }
 
-/// Launches a group of one output, which is at the beginning of a memory, and waits for it.
+/// Launches a group of one output, which lies at the beginning of a memory, and waits for it.
 fn run_alone<B: Backend>(
     backend: &B,
     group: &Group,

@@ -1,9 +1,10 @@
-//! The tape: a lane for every slot whose size, or whose number of instances, is known only as loops run.
+//! The tape: a lane for every slot whose size, or whose number of instances, is known only as loops and operators
+//! run.
 //!
-//! What a loop saves for its gradient has in its lane one instance per iteration, one behind the other; the gradient goes
-//! back over them. What a loop collects grows by the rows of each iteration; how many tokens sequences have that an
-//! operator makes is known when it runs. Lanes have room for so many iterations, of the
-//! largest sizes; when that is not enough they are laid anew, with more.
+//! There are three kinds of lanes. A value that a loop saves for its gradient has one instance for each iteration,
+//! one behind the other; the gradient goes back over them. A value that a loop collects grows by the rows of each
+//! iteration. The tokens of a made sequence are known when its operator has run. Lanes have room for a number of
+//! iterations at the largest sizes. If that is not enough, the lanes are laid out anew, with more room.
 
 use super::backend::{ALIGNMENT, Backend, Extent, Piece, Side};
 use super::code::{LaneId, LoopId, Plan, SlotId};
@@ -11,47 +12,47 @@ use super::error::RunError;
 use super::layout::count_bytes;
 use crate::program::{Dim, SymbolId};
 
-/// Where lanes are, and how far they are written. Its vectors are as long as the plan's.
+/// The places of the lanes, and how far they are written. Its vectors have the lengths of the plan's.
 #[derive(Debug, Default)]
 pub(super) struct Tape {
-    /// Whose lanes it has.
+    /// The side whose lanes are on this tape.
     side: Side,
-    /// How many these are.
+    /// The number of these lanes.
     lanes: usize,
     /// The first byte of each lane.
     base: Vec<usize>,
-    /// Its bytes.
+    /// The bytes of each lane.
     room: Vec<usize>,
-    /// The bytes of instances that are complete.
+    /// The bytes of the complete instances in each lane.
     cursor: Vec<usize>,
-    /// The most iterations that there is room for, of each loop each time that it runs.
+    /// For each loop, the iterations that one run of it has room for.
     iterations: Vec<usize>,
-    /// The most tokens that there is room for, of sequences that are made.
+    /// For each made sequence, the tokens that there is room for.
     made: Vec<usize>,
-    /// The largest value of each symbol.
+    /// The largest value of each symbol, for which lanes have room.
     largest: Vec<usize>,
     /// The bytes of the buffer.
     length: usize,
     pieces: Vec<Piece>,
-    /// Base and room of each lane in the next arrangement, which takes effect once there is memory for it.
+    /// The base and the room of each lane in the next arrangement. It takes effect once there is memory for it.
     next: Vec<(usize, usize)>,
 }
 
-/// The memory of the tape, and by what it is laid anew.
+/// The memory of a tape, and the backend and the queue that lay it out anew.
 pub(super) struct Device<'a, B: Backend> {
     pub(super) backend: &'a B,
     pub(super) queue: &'a mut B::Queue,
     pub(super) buffer: &'a mut B::Buffer,
 }
 
-/// How much more room is made than is needed now.
+/// Whether an arrangement has more room than is needed now.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Spare {
     Some,
     None,
 }
 
-/// What the memory of the tape is for.
+/// What the memory of the tape is for, in errors.
 const PURPOSE: &str = "what loops keep of their iterations";
 
 fn too_large() -> RunError {
@@ -73,7 +74,7 @@ impl Tape {
         }
     }
 
-    /// Ready for a run at these capacities.
+    /// Lays the tape out for a run at these capacities.
     pub(super) fn begin<B: Backend, K>(
         &mut self,
         backend: &B,
@@ -89,7 +90,7 @@ impl Tape {
         self.largest.extend_from_slice(capacities);
         let end = self.lay(plan, Spare::Some)?;
         if end > self.length {
-            // Nothing of the run before is needed: its memory goes first.
+            // Nothing on the tape is needed any more, so its memory is freed before more is allocated.
             self.length = 0;
             *buffer = backend.allocate(0)?;
             *buffer = backend.allocate(end).map_err(|error| error.wanted_for(PURPOSE))?;
@@ -99,18 +100,18 @@ impl Tape {
         Ok(())
     }
 
-    /// Forgets how long loops and sequences were, so that a run begins with room for the shortest.
+    /// Forgets how long loops and sequences were. The next run begins with room for the shortest.
     pub(super) fn forget(&mut self) {
         self.iterations.fill(1);
         self.made.fill(0);
     }
 
-    /// Where a lane's current instance begins.
+    /// The byte at which the current instance of a lane begins.
     pub(super) fn at(&self, lane: LaneId) -> usize {
         self.base[lane.0] + self.cursor[lane.0]
     }
 
-    /// Makes sure that there is room for so many iterations of a loop.
+    /// Makes sure that there is room for this many iterations of a loop.
     pub(super) fn reserve<B: Backend, K>(
         &mut self,
         device: &mut Device<'_, B>,
@@ -130,7 +131,7 @@ impl Tape {
         self.grow(device, plan, Spare::None).inspect_err(|_| self.iterations[id.0] = known)
     }
 
-    /// Makes sure that there is room for so many tokens of sequences that are made.
+    /// Makes sure that there is room for this many tokens of a made sequence.
     pub(super) fn reserve_tokens<B: Backend, K>(
         &mut self,
         device: &mut Device<'_, B>,
@@ -151,14 +152,14 @@ impl Tape {
         self.grow(device, plan, Spare::None).inspect_err(|_| self.made[made] = known)
     }
 
-    /// Goes on to the next instances of what a loop saves.
+    /// Goes on to the next instance in each lane of a loop.
     pub(super) fn push<K>(&mut self, plan: &Plan<K>, id: LoopId, sizes: &[usize]) {
         for &lane in &plan.loops[id.0].lanes {
             self.cursor[lane.0] += instance(plan, plan.lanes[lane.0].slot, sizes);
         }
     }
 
-    /// Goes back to the instances before, which have these sizes.
+    /// Goes back to the instance before in each lane of a loop. That instance has these sizes.
     pub(super) fn pop<K>(&mut self, plan: &Plan<K>, id: LoopId, sizes: &[usize]) {
         for &lane in &plan.loops[id.0].lanes {
             let at = &mut self.cursor[lane.0];
@@ -166,7 +167,8 @@ impl Tape {
         }
     }
 
-    /// Iterations of a loop, and of those around it whose iterations are kept too, there is room for.
+    /// The number of instances that a lane has room for: the product of the iterations of the loop and of the
+    /// recorded loops around it.
     fn instances<K>(&self, plan: &Plan<K>, around: Option<LoopId>) -> Option<usize> {
         let mut product = 1usize;
         let mut at = around;
@@ -177,7 +179,7 @@ impl Tape {
         Some(product)
     }
 
-    /// Lays the lanes anew, with what is on them.
+    /// Lays the lanes out anew, and moves their contents.
     fn grow<B: Backend, K>(
         &mut self,
         device: &mut Device<'_, B>,
@@ -194,7 +196,7 @@ impl Tape {
         Ok(())
     }
 
-    /// Makes the buffer so long, with what is moved.
+    /// Gives the buffer this length, and moves the pieces.
     fn take<B: Backend>(&mut self, device: &mut Device<'_, B>, length: usize) -> Result<(), RunError> {
         let taken = device.backend.rearrange(device.queue, device.buffer, length, &self.pieces);
         taken.map_err(|error| error.wanted_for(PURPOSE))?;
@@ -209,7 +211,7 @@ impl Tape {
 
     /// Finds places for the lanes, one behind the other. Returns the end of the last.
     fn lay<K>(&mut self, plan: &Plan<K>, spare: Spare) -> Result<usize, RunError> {
-        // Grown sizes depend on those in front of them only.
+        // A grown size depends only on symbols in front of it.
         for at in 0..self.largest.len() {
             let symbol = SymbolId(at as u32);
             if let Some(grown) = plan.grown.iter().find(|grown| grown.sizes.contains(&symbol)) {
@@ -219,7 +221,8 @@ impl Tape {
                 let value = |symbol: SymbolId| i64::try_from(self.largest[symbol.0 as usize]).ok();
                 let bounds = plan.made[made].upper_bounds.iter();
                 let most = bounds.filter_map(|bound| usize::try_from(bound.evaluate(&value)?).ok()).min();
-                // A bound may be far off: room in advance is a few times what was needed.
+                // An upper bound may be much too large, so the spare room is at most four times the tokens needed so
+                // far.
                 let seen = self.made[made];
                 let ahead = if spare == Spare::Some { seen.saturating_mul(4) } else { seen };
                 self.largest[at] = most.map_or(seen, |most| most.min(ahead).max(seen));
@@ -256,7 +259,7 @@ impl Tape {
     }
 }
 
-/// The bytes of an instance of a slot; its lane has room for them.
+/// The bytes of an instance of a slot at these sizes. Its lane has room for them.
 fn instance<K>(plan: &Plan<K>, slot: SlotId, sizes: &[usize]) -> usize {
     let slot = &plan.slots[slot.0];
     let bytes =
