@@ -1,4 +1,4 @@
-//! Inference: the outputs of a network for rows.
+//! Inference: computes the outputs of a network for rows.
 
 mod pool;
 
@@ -16,15 +16,16 @@ use crate::network::{Network, Spec};
 use crate::outputs::Outputs;
 use crate::parameters::Parameters;
 
-/// Computes the outputs of a network for a batch, as it is used: nothing is dropped, what normalises by the batch does so by
-/// the statistics of the training, and nothing is kept for a backward pass.
+/// Computes the outputs of a network for a batch, as in use rather than in training: nothing is dropped, batch
+/// normalisation uses the statistics of the training, and nothing is kept for a backward pass.
 ///
-/// The plan is kept with the parameters, so a second call only computes. Calls on several threads run side by side, each by a
-/// plan of its own; as many plans of a network are kept as there are cores.
+/// The plan is kept with the parameters, so a second call only computes. Calls on several threads run side by side,
+/// each with a plan of its own. At most as many idle plans of a network are kept as there are cores.
 ///
-/// What the network draws (`gaussian_random(x, 8)`) is new in each call: the n-th call for a network and a set of parameters
-/// draws as the n-th step of a training does. So a program that is run again draws the same numbers, unless threads take turns
-/// in another order. [`InferOptions::seed`] has the numbers follow from a seed alone.
+/// Random numbers that the network draws (`gaussian_random(x, 8)`) differ between calls: the n-th call for a network
+/// and a set of parameters draws the numbers of the n-th step of a training. So a program that is run again draws the
+/// same numbers, unless its threads call in another order. With [`InferOptions::seed`], the numbers depend only on a
+/// seed.
 ///
 /// ```
 /// use paddle::{InferOptions, Parameters, infer, infer_with, network};
@@ -40,9 +41,9 @@ use crate::parameters::Parameters;
 /// ```
 ///
 /// # Errors
-/// [`Error::Batch`] if the rows do not fit the network, [`Error::Plan`] if these parameters are not those of the network, [`Error::Run`] if an operator fails
-/// (a position behind the end of a sequence, an id that a table does not have), with its place in the source; one of them, or
-/// [`Error::OutOfMemory`], if there is no memory.
+/// [`Error::Batch`] if the rows do not fit the network; [`Error::Plan`] if these parameters are not those of the
+/// network; [`Error::Run`] if an operator fails (a position behind the end of a sequence, an id that a table does not
+/// have), with its place in the source; one of them, or [`Error::OutOfMemory`], if there is no memory.
 pub fn infer<S: Spec, B: Backend + Clone>(
     net: &Network<S>,
     parameters: &Parameters<B>,
@@ -51,7 +52,8 @@ pub fn infer<S: Spec, B: Backend + Clone>(
     infer_with(net, parameters, rows, InferOptions::default())
 }
 
-/// The same with settings. Names of taps alone are some, too: `infer_with(&net, &parameters, rows, &["hidden"])`.
+/// Like [`infer`], with settings. The names of taps alone are settings, too: `infer_with(&net, &parameters, rows,
+/// &["hidden"])`.
 ///
 /// ```
 /// use paddle::{InferOptions, Parameters, infer_with, network};
@@ -100,14 +102,14 @@ pub struct InferOptions<'t> {
 }
 
 impl<'t> InferOptions<'t> {
-    /// With the values that the network taps under these names, `tap(x, "hidden")`, behind the outputs. What is not asked
-    /// for is not computed.
+    /// Adds the values that the network taps under these names, `tap(x, "hidden")`, behind the outputs. Other taps
+    /// are not computed.
     pub fn taps(mut self, names: impl IntoIterator<Item = &'t str>) -> Self {
         self.taps.extend(names);
         self
     }
 
-    /// With numbers that are drawn by this seed: the same in each call that has it, on whichever thread.
+    /// Draws random numbers from this seed: all calls with the same seed draw the same numbers, on any thread.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
@@ -132,7 +134,7 @@ impl<'t, const N: usize> From<&[&'t str; N]> for InferOptions<'t> {
     }
 }
 
-/// Computes the cost and the metrics for a batch, and hands them on with its number of rows.
+/// Computes the cost and the metrics for a batch, and calls `take` with the number of rows, the cost and the metrics.
 pub(crate) fn with_metrics<S: Spec, B: Backend + Clone>(
     net: &Network<S>,
     parameters: &Parameters<B>,
@@ -147,7 +149,8 @@ pub(crate) fn with_metrics<S: Spec, B: Backend + Clone>(
     })
 }
 
-/// Computes a batch by a plan that nobody else uses meanwhile. Without `draws`, a call is the next of its network.
+/// Computes a batch with a plan that no other call uses at the same time. Without `draws`, it draws the numbers of
+/// the network's next call.
 fn run<S: Spec, B: Backend + Clone, R>(
     model: &Arc<Model>,
     parameters: &Parameters<B>,

@@ -1,8 +1,8 @@
-//! The values of a set of parameters: read by any number of calls at a time, without locks.
+//! The values of a set of parameters. Any number of calls read them at the same time, without locks.
 //!
-//! A few networks change parameters when they are used: an area under a curve counts. Calls of such a network take turns. What they
-//! change is moved behind a lock when it is first changed, and back when the parameters are next borrowed exclusively. Calls of other
-//! networks never touch the lock, unless they read what is behind it.
+//! A few networks change parameters in inference: an area under a curve counts rows. Calls of such a network take
+//! turns. The first such change moves the value of a parameter behind a lock; the next exclusive borrow of the set
+//! moves it back. Other calls take the lock only if they read a value behind it.
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -11,11 +11,11 @@ use paddle_core::plan::{Backend, Buffers, Executor, HostSliceMut, RunError, Stor
 /// The values of parameters.
 pub(crate) struct ParameterValues<B: Backend> {
     buffers: Buffers<B>,
-    /// What calls change, by the numbers of the parameters. Those are out of date in `buffers`.
+    /// The values behind the lock, with the numbers of their parameters. Their values in `buffers` are out of date.
     changed: Mutex<Vec<(u32, B::Buffer)>>,
-    /// For each parameter on the backend, set once it is among the changed ones.
+    /// For each parameter on the backend, set if its value is behind the lock.
     is_changed: Vec<OnceLock<()>>,
-    /// Set once there are some.
+    /// Set if any value is behind the lock.
     any: OnceLock<()>,
 }
 
@@ -33,7 +33,7 @@ impl<B: Backend> ParameterValues<B> {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The buffers, for somebody who has them alone.
+    /// The buffers for exclusive use, with all values in them.
     pub(crate) fn buffers_mut(&mut self) -> &mut Buffers<B> {
         for (number, buffer) in self.changed.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
             self.buffers.replace(number, buffer);

@@ -1,4 +1,4 @@
-//! Parameters: what training changes, by name, for any number of networks.
+//! Parameters: named values that training changes, for any number of networks.
 
 use std::collections::BTreeMap;
 use std::error;
@@ -51,9 +51,10 @@ use crate::stored;
 pub struct Parameters<B: Backend = Cpu> {
     backend: B,
     storage: Storage,
-    /// The names that they have in files of before, by their names, where those are others.
+    /// The former names of parameters in older files, by the present names. Parameters that were never renamed are
+    /// not in it.
     former: BTreeMap<String, String>,
-    /// Tells this set from others; plans are made for one set.
+    /// Identifies this set. A plan is made for one set.
     identity: Arc<()>,
     values: ParameterValues<B>,
     inference: Inference<B>,
@@ -62,20 +63,21 @@ pub struct Parameters<B: Backend = Cpu> {
 impl Parameters<Cpu> {
     /// Creates and initialises the parameters of a network (`&net`), or of several (`(&a, &b)`).
     ///
-    /// Networks that share a parameter have to agree on it: a network of the source that does not is an error of
-    /// `cargo build`, and of `cargo check` with [`parameters!`](crate::parameters!); for one that is made or loaded at
-    /// run time, it is an error here.
+    /// Networks that share a parameter have to agree on it. For networks in the source, a disagreement is an error of
+    /// `cargo build`, and with [`parameters!`](crate::parameters!) of `cargo check`. For networks that are made or
+    /// loaded at run time, it is an error of this function.
     ///
     /// # Errors
-    /// [`Error::Parameter`] or [`Error::Storage`] if networks that are made or loaded at run time do not agree on a parameter, [`Error::Cpu`] if there are no
-    /// threads to be had, [`Error::OutOfMemory`] if there is no memory, [`Error::Plan`] if a parameter cannot be initialised.
+    /// [`Error::Parameter`] or [`Error::Storage`] if networks that are made or loaded at run time do not agree on a
+    /// parameter; [`Error::Cpu`] if no threads can be started; [`Error::OutOfMemory`] if there is no memory;
+    /// [`Error::Plan`] if a parameter cannot be initialised.
     pub fn create<N: Networks>(networks: N) -> Result<Self, Error> {
         let () = N::AGREE;
         Self::create_with_seed(networks, 0)
     }
 
-    /// The same with another seed of the random numbers that parameters are initialised with. What a parameter
-    /// gets depends on the seed and its name, not on what else is in the set.
+    /// Like [`create`](Self::create), with a seed for the random numbers of initialisers. The values of a parameter
+    /// depend only on the seed and its name, not on the rest of the set.
     ///
     /// # Errors
     /// Those of [`create`](Self::create).
@@ -85,7 +87,7 @@ impl Parameters<Cpu> {
     }
 }
 
-/// The CPU of all sets that are given no backend: one team of threads for the process.
+/// The CPU of all sets that are created without a backend: the process has one team of threads.
 fn shared_cpu() -> Result<Cpu, CpuError> {
     static CPU: OnceLock<Cpu> = OnceLock::new();
     match CPU.get() {
@@ -98,10 +100,12 @@ fn shared_cpu() -> Result<Cpu, CpuError> {
 }
 
 impl<B: Backend> Parameters<B> {
-    /// The same on another backend: that one runs everything that these parameters are used for.
+    /// Like [`create_with_seed`](Parameters::create_with_seed), on another backend. That backend runs everything that
+    /// these parameters are used for.
     ///
     /// # Errors
-    /// Those of [`create`](Self::create), except that of the CPU; [`Error::Plan`] also if the backend cannot run what initialises a parameter.
+    /// Those of [`create`](Self::create), except [`Error::Cpu`]; [`Error::Plan`] also if the backend lacks an
+    /// operator that initialises a parameter.
     pub fn create_on<N: Networks>(backend: B, networks: N, seed: u64) -> Result<Self, Error> {
         let () = N::AGREE;
         let models = networks.models()?;
@@ -132,12 +136,12 @@ impl<B: Backend> Parameters<B> {
         self.storage.iter().len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no parameters.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What is known of each parameter, in the order of creation: name, element type, dimensions.
+    /// The name, element type and dimensions of each parameter, in the order of creation.
     ///
     /// ```
     /// let net = paddle::network!(|x: Tensor<f32, _, 2>| { let line = fc(x, 1); line });
@@ -164,15 +168,17 @@ impl<B: Backend> Parameters<B> {
     /// A copy of a parameter: `let w = parameters.get::<f32>(params::line::w)?;`, or by its name, `"line.w"`.
     ///
     /// # Errors
-    /// [`Error::Parameter`] if there is none of this name, it has another element type, or there is no memory for the copy.
+    /// [`Error::Parameter`] if there is no parameter of this name, it has another element type, or there is no memory
+    /// for the copy.
     pub fn get<T: Element>(&self, name: impl AsRef<str>) -> Result<ArrayD<T>, Error> {
         Ok(stored::get(&self.backend, &self.storage, &self.values, name.as_ref())?)
     }
 
-    /// Gives a parameter the values of an array of its shape, of any layout.
+    /// Sets a parameter to the elements of an array of its shape. The array may have any layout.
     ///
     /// # Errors
-    /// [`Error::Parameter`] if there is none of this name, or it has another element type or shape; then nothing has changed.
+    /// [`Error::Parameter`] if there is no parameter of this name, or it has another element type or shape. Then
+    /// nothing has changed.
     pub fn set<T, A, D>(&mut self, name: impl AsRef<str>, array: &ArrayBase<A, D>) -> Result<(), Error>
     where
         T: Element,
@@ -182,7 +188,7 @@ impl<B: Backend> Parameters<B> {
         Ok(stored::set(&self.backend, &self.storage, self.values.buffers_mut(), name.as_ref(), array)?)
     }
 
-    /// Gives a parameter values that `read` makes, of the element type that it is told.
+    /// Sets a parameter to the values that `read` returns for its element type.
     pub(crate) fn set_values(
         &mut self,
         name: &str,
@@ -216,7 +222,7 @@ impl<B: Backend> Parameters<B> {
         &self.identity
     }
 
-    /// Where their values are.
+    /// The values of the parameters.
     pub(crate) fn values(&self) -> &ParameterValues<B> {
         &self.values
     }
@@ -225,7 +231,7 @@ impl<B: Backend> Parameters<B> {
         self.values.buffers_mut()
     }
 
-    /// Gives parameters values of their types, by their names.
+    /// Sets parameters, by name, to values of their types.
     pub(crate) fn upload(&mut self, values: &[(String, Values)]) {
         for (name, values) in values {
             if let Some(stored) = self.storage.find(name) {
@@ -234,7 +240,7 @@ impl<B: Backend> Parameters<B> {
         }
     }
 
-    /// What is kept for inference.
+    /// The plans for inference.
     pub(crate) fn inference(&self) -> &Inference<B> {
         &self.inference
     }
@@ -260,9 +266,10 @@ impl<B: Backend> fmt::Debug for Parameters<B> {
     }
 }
 
-/// Which of the networks initialises each parameter: the first that asks for an initialiser, or else the first.
+/// The index of the network that initialises each parameter: the first that has an initialiser for it, or else the
+/// first that has the parameter.
 ///
-/// Errors if two of them do not agree on a parameter.
+/// Errors if two networks do not agree on a parameter.
 fn initialized_by(models: &[Arc<Model>]) -> Result<BTreeMap<String, usize>, ParameterError> {
     let mut uses: BTreeMap<&str, Vec<(usize, Parameter<'_>)>> = BTreeMap::new();
     for (at, model) in models.iter().enumerate() {
@@ -291,7 +298,7 @@ fn initialized_by(models: &[Arc<Model>]) -> Result<BTreeMap<String, usize>, Para
     Ok(uses.iter().filter_map(|(name, uses)| Some((name.to_string(), initializes(uses)?))).collect())
 }
 
-/// A network, or a tuple of networks, whose parameters are to be one set.
+/// A network, or a tuple of networks, for whose parameters one set is created.
 ///
 /// ```
 /// use paddle::{Parameters, network};
@@ -313,11 +320,11 @@ pub(crate) mod sealed {
     use crate::sharing::Agreeing;
 
     pub trait Models {
-        /// How many networks.
+        /// The number of networks.
         const COUNT: usize;
 
-        /// Built only for networks that agree on the parameters that they share. Each public function reads it, so that rustc shows the
-        /// user's call.
+        /// A constant that does not compile if the networks disagree on a shared parameter. Each public function
+        /// reads it itself, so that rustc shows the user's call.
         const AGREE: ();
 
         fn models(&self) -> Result<Vec<Arc<Model>>, Error>;
@@ -384,55 +391,55 @@ pub(crate) mod sealed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParameterError {
-    /// There is none of this name.
+    /// There is no parameter of this name.
     NoSuch {
         /// The name.
         name: String,
     },
-    /// The updater keeps nothing of it in this slot, or has not updated it yet.
+    /// The updater has no such state of the parameter, or has not updated the parameter yet.
     NoSuchState {
         /// The name.
         name: String,
         /// The slot.
         slot: String,
     },
-    /// Networks do not agree on it.
+    /// Networks do not agree on the parameter.
     Conflict {
         /// The name.
         name: String,
-        /// How one of them uses it, and where.
+        /// The use in one network, and its place.
         first: String,
-        /// How another one does.
+        /// The use in another network, and its place.
         second: String,
     },
-    /// It has another element type.
+    /// The parameter has another element type.
     Type {
         /// The name.
         name: String,
         /// The type that was given or asked for.
         found: DType,
-        /// The parameter's.
+        /// The parameter's own.
         expected: DType,
     },
-    /// An element of it is NaN or infinite, after a step whose cost was finite.
+    /// An element of the parameter is NaN or infinite, after a step whose cost was finite.
     NotFinite {
         /// The name.
         name: String,
-        /// Which element, the last axis fastest.
+        /// The index of the element in row-major order.
         element: usize,
-        /// What it is: `NaN`, `inf` or `-inf`.
+        /// Its value: `NaN`, `inf` or `-inf`.
         found: String,
     },
-    /// It has another shape.
+    /// The parameter has another shape.
     Shape {
         /// The name.
         name: String,
         /// The shape that was given.
         found: Shape,
-        /// The parameter's.
+        /// The parameter's own.
         expected: Shape,
     },
-    /// There is no memory for a copy of it.
+    /// There is no memory for a copy of the parameter.
     OutOfMemory(OutOfMemory),
 }
 

@@ -1,4 +1,4 @@
-//! Values that are stored by name on a device: parameters, and what updaters keep of them.
+//! Values that are stored by name on a device: parameters, and the states of updaters.
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
 use paddle_core::memory::{OutOfMemory, try_collect, try_vec};
@@ -9,7 +9,7 @@ use crate::batch::Shape;
 use crate::element::{Element, Values};
 use crate::parameters::ParameterError;
 
-/// What is known of a value of this type.
+/// The description of a stored value. Errors if there is none of this name and element type.
 fn find<'a>(storage: &'a Storage, name: &str, dtype: DType) -> Result<&'a Stored, ParameterError> {
     let Some(stored) = storage.find(name) else {
         return Err(ParameterError::NoSuch { name: name.to_string() });
@@ -21,7 +21,7 @@ fn find<'a>(storage: &'a Storage, name: &str, dtype: DType) -> Result<&'a Stored
     Ok(stored)
 }
 
-/// The elements of a value.
+/// A copy of a value's elements.
 pub(crate) fn values<B: Backend>(
     backend: &B,
     kept: &impl StoredValues<B>,
@@ -37,7 +37,7 @@ fn copy_of(name: &str, error: OutOfMemory) -> OutOfMemory {
     error.wanted_for(format_args!("a copy of `{name}`"))
 }
 
-/// A copy of a value.
+/// A copy of a value as an array.
 pub(crate) fn get<T: Element, B: Backend>(
     backend: &B,
     storage: &Storage,
@@ -51,7 +51,7 @@ pub(crate) fn get<T: Element, B: Backend>(
     Ok(array.expect("there are as many elements as the shape says"))
 }
 
-/// Gives a value the elements of an array of its shape, of any layout.
+/// Sets a value to the elements of an array of its shape. The array may have any layout.
 pub(crate) fn set<T, A, D, B>(
     backend: &B,
     storage: &Storage,

@@ -40,8 +40,8 @@ use crate::updater::states::States;
 
 /// Trains networks with one updater.
 ///
-/// It owns its plans, what the updater keeps of each parameter and, per network, the numbers of passes and steps; later
-/// calls go on where earlier ones ended. Parameters stay the caller's.
+/// It owns its plans, the updater's states and, for each network, the numbers of passes and steps. A later call goes
+/// on where the one before ended. The parameters belong to the caller.
 ///
 /// A step computes gradients, clips them ([`clip`](Self::clip)), adds decay ([`decay`](Self::decay)) and updates.
 ///
@@ -76,16 +76,16 @@ pub struct Trainer<U, B: Backend = Cpu> {
     seed: u64,
 }
 
-/// How far the training of a network is.
+/// The progress of a network's training.
 #[derive(Default)]
 struct Progress {
     passes: usize,
     steps: u64,
-    /// Where the next reader is to be gone on with, after a checkpoint was read.
+    /// The position at which the next reader is continued, if a checkpoint was read.
     resumed: Option<Position>,
 }
 
-/// What a step reports.
+/// The result of a step.
 ///
 /// ```
 /// use paddle::{Parameters, Sgd, Trainer, network};
@@ -126,13 +126,14 @@ impl<'a> Outcome<'a> {
         &self.metrics.values
     }
 
-    /// The metric of this name.
+    /// The metric of this name, if the network has one.
     pub fn metric(&self, name: &str) -> Option<f32> {
         let at = self.metrics.names.iter().position(|metric| metric == name)?;
         self.metrics.values.get(at).copied()
     }
 
-    /// On how many rows the network's products ran, forward and backward; of a batch in shards, on those of all of them.
+    /// The rows on which the network's matrix products ran, forward and backward. For a batch in shards it is the sum
+    /// over all of them.
     ///
     /// ```
     /// use paddle::{Parameters, Role, Sgd, Trainer, network};
@@ -156,28 +157,28 @@ impl<'a> Outcome<'a> {
 }
 
 impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
-    /// A trainer that has done nothing yet.
+    /// Creates a trainer without any progress.
     pub fn new(updater: U) -> Self {
         let settings = Settings { decoupled: updater.decouples_decay(), ..Settings::default() };
         Trainer { updater, settings, plans: Vec::new(), states: Vec::new(), progress: Vec::new(), seed: 0 }
     }
 
-    /// With gradients clipped: `Clip::GlobalNorm(5.0)`. A parameter's own bound, `clip = 1.0` in the language, comes
-    /// first.
+    /// Clips gradients: `Clip::GlobalNorm(5.0)`. The bound of a parameter itself, `clip = 1.0` in the language, is
+    /// applied first.
     pub fn clip(mut self, clip: Clip) -> Self {
         self.settings.clip = Some(clip);
         self.plans.clear();
         self
     }
 
-    /// With decay of all parameters that have none of their own, `decay = 1e-4` in the language: `Decay::L2(1e-4)`.
+    /// Adds decay for all parameters that have none of their own, `decay = 1e-4` in the language: `Decay::L2(1e-4)`.
     pub fn decay(mut self, decay: Decay) -> Self {
         self.settings.decay = Some(decay);
         self.plans.clear();
         self
     }
 
-    /// With another seed of the random numbers that networks draw in training; it is 0 otherwise.
+    /// Sets the seed of the random numbers that networks draw in training. The default is 0.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
@@ -185,14 +186,17 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
 
     /// Trains on one batch: cost, gradients, update.
     ///
-    /// `rows` are rows of the network or a reference to a [`Batch`](crate::Batch). A cost that is NaN or infinite is an error,
-    /// [`CostNotFinite`], unless [`Options::allow_nan`] is said. A step that ends in an error does not count, and leaves the
-    /// parameters as they were, but for one that [`Options::check_numbers`] ends in the middle of its update.
+    /// `rows` are rows of the network, or a reference to a [`Batch`](crate::Batch). A cost that is NaN or infinite is
+    /// the error [`CostNotFinite`], unless [`Options::allow_nan`] is set. A step that ends in an error does not
+    /// count, and leaves the parameters as they were; only an error of [`Options::check_numbers`] may end it in the
+    /// middle of the update.
     ///
     /// # Errors
-    /// [`CostNotFinite`], as said; [`Error::Batch`] if the rows do not fit; [`Error::Run`] if an operator fails, with its place in the source; [`Error::Setting`] if a
-    /// number of the updater, the trainer or the learning rate is out of its range; [`Error::Gradient`] if the cost has no derivative with respect to a parameter, or
-    /// shards do not add up to the batch; [`Error::Plan`] if these are not parameters of the network; one of them, or [`Error::OutOfMemory`], if there is no memory.
+    /// [`CostNotFinite`], see above; [`Error::Batch`] if the rows do not fit; [`Error::Run`] if an operator fails,
+    /// with its place in the source; [`Error::Setting`] if a number of the updater, the trainer or the learning rate
+    /// is out of its range; [`Error::Gradient`] if the cost has no derivative with respect to a parameter, or shards
+    /// do not add up to the batch; [`Error::Plan`] if these are not parameters of the network; one of them, or
+    /// [`Error::OutOfMemory`], if there is no memory.
     pub fn step<S: Trainable>(
         &mut self,
         net: &Network<S>,
@@ -202,7 +206,8 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         self.stepped(net, parameters, rows, &Options::default())
     }
 
-    /// The same with settings: `trainer.step_with(&d0, &mut parameters, rows, &Options::default().freeze(params::D))?`.
+    /// Like [`step`](Self::step), with settings: `trainer.step_with(&d0, &mut parameters, rows,
+    /// &Options::default().freeze(params::D))?`.
     ///
     /// ```
     /// use paddle::{Options, Parameters, Sgd, Trainer, network};
@@ -243,7 +248,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         Ok(Outcome { cost, rows, metrics, stats: session.executor.stats() })
     }
 
-    /// A step, and by which plan.
+    /// Runs a step. Returns the index of its plan, and the result of the step.
     fn step_planned<S: Spec>(
         &mut self,
         model: &Arc<Model>,
@@ -269,7 +274,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         Ok((at, Step { cost: cost as f32, rows: count }))
     }
 
-    /// Whether all settings are such that it can train.
+    /// Errors if a setting is out of its range.
     fn check(&self) -> Result<(), SettingError> {
         self.updater.check()?;
         match self.settings.clip {
@@ -287,10 +292,10 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         }
     }
 
-    /// Trains on all batches of a reader, and tells `handler` of each event. Returns why it ended.
+    /// Trains on all batches of a reader, and calls `handler` with each event. Returns why the training ended.
     ///
-    /// [`train_loop`] says when which event comes. Settings that nothing can be done with are errors before the first one;
-    /// a cost that is NaN or infinite is an error with pass and batch, see [`step`](Self::step).
+    /// [`train_loop`] says when each event comes. Invalid settings are errors before the first event. A cost that is
+    /// NaN or infinite is an error with pass and batch, see [`step`](Self::step).
     ///
     /// ```
     /// use paddle::event::EventKind;
@@ -315,9 +320,11 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`step_with`](Self::step_with), as [`Error::BatchFailed`] where they are of a batch; [`Error::NoBatch`] if the reader has none, [`Error::Reader`] if it
-    /// fails; [`Error::Parameter`] if a parameter is not finite at the end of a pass; [`Error::File`] if a file of the options cannot be written;
-    /// [`Error::Interrupt`] if Ctrl-C cannot be caught; and what `handler` returns. After an error no event follows, and the steps before it count.
+    /// Those of [`step_with`](Self::step_with), those of a batch as [`Error::BatchFailed`]; [`Error::NoBatch`] if the
+    /// reader has no batch; [`Error::Reader`] if it fails; [`Error::Parameter`] if a parameter is not finite at the
+    /// end of a pass; [`Error::File`] if a file of the options cannot be written; [`Error::Interrupt`] if Ctrl-C
+    /// cannot be caught; and errors that `handler` returns. After an error no event follows, and the steps before it
+    /// count.
     pub fn train<S: TrainableInPart, R>(
         &mut self,
         net: &Network<S>,
@@ -377,7 +384,8 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         &mut self.progress[at].1
     }
 
-    /// The plan of a network, made when it is first wanted, and the states of its parameters: where they are.
+    /// The indices of the plan of a network, which is made when it is first needed, and of the states of its
+    /// parameters.
     fn plan(
         &mut self,
         model: &Arc<Model>,
@@ -413,17 +421,18 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         Ok((at, states))
     }
 
-    /// What the updater keeps of this set of parameters: the name of the parameter and the slot, in the order of
-    /// creation. There is nothing before the first step.
+    /// The parameter and the slot of each state that the updater has for this set of parameters, in the order of
+    /// creation. There are none before the first step.
     pub fn states(&self, parameters: &Parameters<B>) -> impl Iterator<Item = (&str, &str)> {
         let states = self.states.iter().find(|states| states.is_of(parameters));
         states.into_iter().flat_map(States::keys)
     }
 
-    /// A copy of what the updater keeps of a parameter: `trainer.state::<f32>(&parameters, params::line::w, "Moment1")?`.
+    /// A copy of a state of a parameter: `trainer.state::<f32>(&parameters, params::line::w, "Moment1")?`.
     ///
     /// # Errors
-    /// [`Error::Parameter`] if nothing is kept of the parameter in this slot, or not yet, it has another element type, or there is no memory for the copy.
+    /// [`Error::Parameter`] if the parameter has no state in this slot, or not yet, if the state has another element
+    /// type, or if there is no memory for the copy.
     pub fn state<T: Element>(
         &self,
         parameters: &Parameters<B>,
@@ -435,10 +444,11 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         Ok(stored::get(parameters.backend(), storage, buffers, &stored)?)
     }
 
-    /// Gives what the updater keeps of a parameter the values of an array of its shape.
+    /// Sets a state of a parameter to the elements of an array of its shape.
     ///
     /// # Errors
-    /// [`Error::Parameter`] if nothing is kept of the parameter in this slot, or not yet, or it has another element type or shape; then nothing has changed.
+    /// [`Error::Parameter`] if the parameter has no state in this slot, or not yet, or if the state has another
+    /// element type or shape. Then nothing has changed.
     pub fn set_state<T, A, D>(
         &mut self,
         parameters: &Parameters<B>,
@@ -456,7 +466,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         Ok(stored::set(parameters.backend(), storage, buffers, &stored, array)?)
     }
 
-    /// Which states, and under which name the one of a parameter in a slot is stored.
+    /// The states of these parameters, and the stored name of the state of a parameter in a slot.
     fn stored_state(
         &self,
         parameters: &Parameters<B>,

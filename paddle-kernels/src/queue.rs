@@ -29,7 +29,7 @@ impl<R: Clone> Queue<R> {
         }
     }
 
-    /// Whether some work failed.
+    /// Whether a launch failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.fault.is_some()
     }

@@ -1,7 +1,7 @@
-//! The plans of the networks that are run with a set of parameters: one for each call that runs at the same time.
+//! The pool of plans for inference with one set of parameters. Calls that run at the same time have a plan each.
 //!
-//! A call takes an idle plan from a queue without locks, and gives it back. Only a call that finds none, and makes a plan, asks a list
-//! behind a lock how often its network was called.
+//! A call takes an idle plan from a queue without locks, and gives it back. Only a call that has to make a plan takes
+//! a lock: it looks in a list for the other plans of the network, which count its calls together.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -21,27 +21,27 @@ use crate::outputs::OutputError;
 use crate::parameters::Parameters;
 use crate::session::Session;
 
-/// Which random numbers a run draws.
+/// The seed and the step that decide a run's random numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draws {
     pub(crate) seed: u64,
     pub(crate) step: u64,
 }
 
-/// A plan, and what it computes beside the outputs.
+/// A planned network, and its metrics.
 pub(super) struct Plan<B: Backend> {
     kind: Arc<Kind>,
     pub(super) session: Session<B>,
     pub(super) metrics: Metrics,
 }
 
-/// What plans of one network for the same taps have in common.
+/// The data that all plans of one network with the same taps share.
 struct Kind {
     model: Weak<Model>,
     taps: Vec<String>,
-    /// How often the network was called, with any taps.
+    /// The number of calls of the network, with any taps.
     calls: Arc<AtomicU64>,
-    /// How many of these plans are idle.
+    /// The number of these plans that are idle.
     idle: AtomicUsize,
 }
 
@@ -65,7 +65,7 @@ impl<B: Backend + Clone> Plan<B> {
 }
 
 impl<B: Backend> Plan<B> {
-    /// What the next call of the network draws that has no seed.
+    /// The random numbers for the network's next call without a seed.
     pub(super) fn next_draws(&self) -> Draws {
         Draws { seed: 0, step: self.kind.calls.fetch_add(1, Ordering::Relaxed) }
     }
@@ -90,7 +90,7 @@ impl<B: Backend> Plan<B> {
     }
 }
 
-/// What the network computes when it is used, and the taps of these names as further outputs.
+/// The program for inference. The taps of these names are further outputs.
 fn in_use(model: &Model, taps: &[&str]) -> Result<(Program, Metrics), Error> {
     let mut program = model.program.clone();
     let mut outputs = program.outputs().to_vec();
@@ -107,10 +107,10 @@ fn in_use(model: &Model, taps: &[&str]) -> Result<(Program, Metrics), Error> {
     Ok((program, metrics))
 }
 
-/// The plans that no call uses now, and what networks they are of.
+/// The idle plans, and the kinds of all plans.
 pub(crate) struct Inference<B: Backend> {
     idle: SegQueue<Plan<B>>,
-    /// Looked at where a plan is made.
+    /// Locked only when a plan is made.
     kinds: Mutex<Vec<Arc<Kind>>>,
 }
 
@@ -119,7 +119,7 @@ impl<B: Backend> Inference<B> {
         Inference { idle: SegQueue::new(), kinds: Mutex::new(Vec::new()) }
     }
 
-    /// An idle plan of a network, or else a new one.
+    /// Takes an idle plan of a network with these taps, or makes a new one.
     pub(super) fn take(
         &self,
         model: &Arc<Model>,
@@ -129,7 +129,7 @@ impl<B: Backend> Inference<B> {
     where
         B: Clone,
     {
-        // Each that was idle when it began is looked at once. Those of networks that are gone are dropped.
+        // Looks once at each plan that is idle at the beginning. Plans of networks that are gone are dropped.
         for _ in 0..self.idle.len() {
             let Some(plan) = self.idle.pop() else { break };
             if plan.is_for(model, taps) {
@@ -157,7 +157,7 @@ impl<B: Backend> Inference<B> {
         kind
     }
 
-    /// Keeps a plan for later calls, unless there are as many of its kind as can compute at a time.
+    /// Keeps a plan for later calls, unless as many plans of its kind are idle as there are cores.
     pub(super) fn give_back(&self, plan: Plan<B>) {
         match plan.kind.idle.fetch_add(1, Ordering::Relaxed) < cores() {
             true => self.idle.push(plan),
@@ -166,7 +166,7 @@ impl<B: Backend> Inference<B> {
     }
 }
 
-/// The cores of the machine for this process.
+/// The number of cores that this process may use.
 fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, |cores| cores.get()))

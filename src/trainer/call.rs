@@ -1,4 +1,4 @@
-//! One call of `train`: what the loop drives.
+//! One call of `train`, which the training loop drives.
 
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
@@ -23,7 +23,7 @@ use crate::progress::Watchers;
 use crate::train_loop::{Ended, Step, Training};
 use crate::updater::Updater;
 
-/// One call of [`Trainer::train`]. `D` is what the reader yields.
+/// One call of [`Trainer::train`]. `D` is the type of the reader's batches.
 pub(super) struct Call<'a, S: Spec, D, U, B: Backend, H> {
     pub(super) trainer: &'a mut Trainer<U, B>,
     pub(super) model: &'a Arc<Model>,
@@ -33,13 +33,13 @@ pub(super) struct Call<'a, S: Spec, D, U, B: Backend, H> {
     pub(super) watchers: Watchers,
     pub(super) interrupt: Option<Interrupt>,
     pub(super) keeper: Option<Keeper>,
-    /// The pass and the batch that are trained on.
+    /// The current pass and batch.
     pub(super) at: (usize, usize),
     /// The rows of the step before.
     pub(super) rows: usize,
-    /// Which plan of the trainer it was taken by.
+    /// The index of the plan that computed the step before.
     pub(super) plan: Option<usize>,
-    /// Why the training ends before its reader, if it does.
+    /// The reason for ending before the reader does, if there is one.
     pub(super) stopped: Option<Ended>,
     pub(super) batch: PhantomData<fn(S, D)>,
 }
@@ -73,9 +73,9 @@ where
     fn reached(&mut self, position: &Position, stopped: bool) -> Result<(), Error> {
         let ends = position.batches() == 0 || stopped;
         let steps = self.trainer.progress(self.model).steps;
-        // Of 0, there is no multiple but itself.
+        // No step but 0 is a multiple of 0, so with 0 a checkpoint is due only at an end.
         let is_due = ends || steps.is_multiple_of(self.options.checkpoint_every);
-        // Not every cost shows them: `relu` of NaN is 0.
+        // A cost can hide a parameter that is not finite: `relu` of NaN is 0.
         if is_due && !self.options.allows_nan {
             let (pass, batch) = self.at;
             let failed = |error| BatchFailed { pass, batch, error: Box::new(Error::from(error)) };

@@ -1,4 +1,4 @@
-//! Checkpoints: a training in one file, to go on from.
+//! Checkpoints: files from which a training goes on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,16 +21,17 @@ use crate::updater::Updater;
 use crate::updater::states::States;
 
 impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
-    /// Writes a checkpoint of the training of a network: the parameters, what the updater keeps of them, the numbers of
-    /// passes and steps, the seed. It is one safetensors file, written as a whole or not at all, with [checksums](checkpoint), and
-    /// the one that was there is kept, as [`checkpoint::previous`].
+    /// Writes a checkpoint of the training of a network: the parameters, the updater's states, the numbers of passes
+    /// and steps, and the seed. It is one safetensors file with [checksums](checkpoint), written as a whole or not at
+    /// all. The checkpoint that was there is kept as [`checkpoint::previous`].
     ///
-    /// [`Options::checkpoint`](crate::Options::checkpoint) does it within [`train`](Self::train), and keeps the place
-    /// within the pass, too. [`checkpoint::save`] does it for several networks, and trainers.
+    /// [`Options::checkpoint`](crate::Options::checkpoint) writes checkpoints within [`train`](Self::train), with the
+    /// position within the pass. [`checkpoint::save`] writes one of several networks and trainers.
     ///
     /// # Errors
-    /// [`Error::File`](crate::Error::File) if it cannot be written, or another training writes to it. A fault that
-    /// [`is_written`](FileFault::is_written) leaves the new one in its place, any other one that which was there.
+    /// [`Error::File`](crate::Error::File) if the checkpoint cannot be written, or another training writes to it.
+    /// After a fault that [`is_written`](FileFault::is_written), the new checkpoint is in its place; after any other,
+    /// the old one is.
     pub fn save_checkpoint<S: Spec>(
         &self,
         net: &Network<S>,
@@ -42,13 +43,13 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         Ok(checkpoint::write(&mut keeper, parameters, vec![(record, self.states_of(parameters))])?)
     }
 
-    /// Goes back to a checkpoint: what follows is, bit for bit, what followed when it was taken. Nothing is changed by an
-    /// error. If the checkpoint is damaged or not there, it is the one [before](checkpoint::previous) that is gone back to: a warning
-    /// on the standard error stream, and the result, say so.
+    /// Goes back to a checkpoint. The training then continues bit for bit as it did after the checkpoint. An error
+    /// changes nothing. If the checkpoint is damaged or missing, the [one before](checkpoint::previous) is read; a
+    /// warning on the standard error stream, and the result, say so.
     ///
-    /// The trainer has to be made as it was, with the same updater. The next [`train`](Self::train) of the network needs
-    /// the reader that was being read: it reads again, without training, what was read before the checkpoint, so
-    /// that it goes on in the middle of a pass.
+    /// The trainer has to be created in the same way, with the same updater. The next [`train`](Self::train) of the
+    /// network needs the same reader: it skips what was read before the checkpoint, without training, and goes on in
+    /// the middle of a pass.
     ///
     /// ```
     /// use paddle::reader::{DataSet, Reader};
@@ -74,7 +75,8 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::File`](crate::Error::File) if neither checkpoint can be read, or it is one of other parameters, networks or updaters.
+    /// [`Error::File`](crate::Error::File) if neither checkpoint can be read, or the checkpoint is of other
+    /// parameters, networks or updaters.
     pub fn resume<S: Spec>(
         &mut self,
         net: &Network<S>,
@@ -85,7 +87,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         checkpoint::read(path.as_ref(), parameters, &mut [part])
     }
 
-    /// The number of steps that a network was trained by.
+    /// The number of steps that a network was trained for.
     ///
     /// # Errors
     /// Those of [`Network::program`].
@@ -106,18 +108,18 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     }
 }
 
-/// A trainer, whatever its updater, as far as checkpoints are concerned.
+/// The part of a trainer that checkpoints need. It does not depend on the type of the updater.
 pub(crate) trait Resumable<B: Backend> {
-    /// How far it is with these networks. Its states are not among it.
+    /// The trainer's progress with these networks, without the updater's states.
     fn record(&self, models: &[Arc<Model>]) -> TrainerRecord;
 
-    /// What its updater keeps of the parameters.
+    /// The updater's states of the parameters, if there are any.
     fn states_of(&self, parameters: &Parameters<B>) -> Option<&States<B>>;
 
-    /// Compares the slots of a checkpoint with those that the updater has. Parameters that were frozen have none.
+    /// Errors if the slots of a checkpoint are not those of the updater. Frozen parameters have none.
     fn check(&self, models: &[Arc<Model>], record: &TrainerRecord, path: &Path) -> Result<(), Error>;
 
-    /// Takes it back to what a checkpoint says.
+    /// Sets progress and states to those of a checkpoint.
     fn go_back(&mut self, models: &[Arc<Model>], record: TrainerRecord, states: States<B>);
 }
 

@@ -1,4 +1,4 @@
-//! Costs that are NaN or infinite: where they come from.
+//! Costs that are NaN or infinite, and their origin.
 
 use std::error;
 use std::fmt;
@@ -35,9 +35,9 @@ pub struct CostNotFinite {
     pub step: u64,
     /// The cost.
     pub cost: f64,
-    /// Where it comes from: the first operator that made numbers worse than those which it read
-    /// ([`RunError::NotFinite`]), a parameter that was not finite before the step, or what was fed
-    /// ([`RunError::FedNotFinite`]). None where a second look, by one operator at a time, found nothing.
+    /// The origin: the first operator that made numbers worse than those it read ([`RunError::NotFinite`]), a
+    /// parameter that was not finite before the step, or a number that was fed ([`RunError::FedNotFinite`]). None if
+    /// the repetition of the step, one operator at a time, found none.
     pub cause: Option<Box<Error>>,
 }
 
@@ -59,7 +59,7 @@ impl error::Error for CostNotFinite {
 }
 
 impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
-    /// Where a cost that is not finite comes from, by taking the step again and looking at every number. Nothing is changed.
+    /// Finds the origin of a cost that is not finite: repeats the step, and checks every number. Changes nothing.
     pub(super) fn cause<S: Spec>(
         &mut self,
         model: &Arc<Model>,
@@ -72,7 +72,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         if let Err(error) = parameters.check_finite() {
             return Some(error.into());
         }
-        // What was fed may have infinities for good reason, as masks do: it is to blame if no operator is.
+        // Infinities may be fed on purpose, as masks are. So an input is the origin only if no operator is.
         [Numbers::Traced, Numbers::Finite].into_iter().find_map(|numbers| {
             let (options, states) = (Options { numbers, ..options.clone() }, &mut self.states[states]);
             let plan = Plan::new(model, parameters, &options, states, &self.updater, &self.settings);

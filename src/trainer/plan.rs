@@ -23,7 +23,7 @@ use crate::session::Session;
 use crate::updater::Updater;
 use crate::updater::states::States;
 
-/// What a step is a function of, beside the batch and the parameters.
+/// The numbers that a step depends on, beside the batch and the parameters.
 #[derive(Clone, Copy)]
 pub(super) struct Moment {
     pub(super) seed: u64,
@@ -32,15 +32,16 @@ pub(super) struct Moment {
     pub(super) rate: f64,
 }
 
-/// A network's forward, backward and update for one set of parameters, of which some are frozen.
+/// The plan of a network's step, forward, backward and update, for one set of parameters. Some of these may be
+/// frozen.
 pub(super) struct Plan<B: Backend> {
     frozen: Vec<ParameterGroup>,
     numbers: Numbers,
     shards: NonZero<u32>,
-    /// All of it, or, where batches are cut into shards, all but the update.
+    /// The session of the whole step. If batches are cut into shards, it has all but the update.
     pub(super) session: Session<B>,
     in_shards: Option<Shards<B>>,
-    /// The learning rate, once per element type of parameters.
+    /// The learning rate, once for each element type of parameters.
     rates: Vec<Values>,
     pub(super) metrics: Metrics,
 }
@@ -73,13 +74,13 @@ impl<B: Backend + Clone> Plan<B> {
     }
 }
 
-/// Room for the values of inputs of one element.
+/// Values for these inputs, each of one element.
 pub(super) fn scalars(program: &Program, inputs: &[VarId]) -> Vec<Values> {
     inputs.iter().map(|&input| Values::new(program.ty(input).dtype)).collect()
 }
 
 impl<B: Backend> Plan<B> {
-    /// Whether it is that of a network and of parameters, with these options, as far as they say what is computed.
+    /// Whether the plan is for this network, these parameters, and the options that decide what is computed.
     pub(super) fn is_for(&self, model: &Arc<Model>, parameters: &Arc<()>, options: &Options) -> bool {
         let shards = options.shard_count(&model.program).ok();
         self.session.is_for(model, parameters)
@@ -88,7 +89,7 @@ impl<B: Backend> Plan<B> {
             && shards == Some(self.shards)
     }
 
-    /// Says which step is next.
+    /// Sets the numbers of the next step.
     pub(super) fn begin(&mut self, Moment { seed, step, rate }: Moment) {
         self.rates.iter_mut().for_each(|value| value.set_scalar(rate));
         let update = self.in_shards.as_mut().map(|shards| &mut shards.updating);
@@ -98,7 +99,8 @@ impl<B: Backend> Plan<B> {
         }
     }
 
-    /// All but the update. Returns the rows and the cost. An error leaves the parameters as they were.
+    /// Computes all but the update. Returns the number of rows and the cost. An error leaves the parameters as they
+    /// were.
     pub(super) fn compute<S: Spec>(
         &mut self,
         rows: &impl Rows<S>,
@@ -122,7 +124,8 @@ impl<B: Backend> Plan<B> {
         Ok((rows, self.session.scalar(0)))
     }
 
-    /// Takes back what [`compute`](Self::compute) has changed. In shards that is nothing: what changes statistics is no sum over rows.
+    /// Undoes the changes that [`compute`](Self::compute) made. In shards it makes none: an operator that changes
+    /// statistics is no sum over rows, so it is refused.
     pub(super) fn go_back(&mut self, parameters: &mut Buffers<B>) -> Result<(), RunError> {
         match self.in_shards {
             Some(_) => Ok(()),
@@ -130,7 +133,7 @@ impl<B: Backend> Plan<B> {
         }
     }
 
-    /// The update.
+    /// Updates the parameters.
     pub(super) fn update(
         &mut self,
         parameters: &mut Buffers<B>,

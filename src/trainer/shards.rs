@@ -1,7 +1,8 @@
 //! A training step whose batch is cut into shards.
 //!
-//! Each shard is computed alone, from forward to the gradients, which are added up in the order of the shards; then the
-//! parameters are updated once. So the result is a function of the number of shards, and of nothing that computes them.
+//! Each shard is computed alone, forward and backward, and its gradients are added to sums, in the order of the
+//! shards. Then the parameters are updated once. So the result depends on the number of shards, but not on the
+//! devices that compute them.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -26,20 +27,20 @@ use crate::session::{Session, fed, scalar};
 use crate::updater::Updater;
 use crate::updater::states::States;
 
-/// What a step in shards needs beside the session that computes one shard.
+/// The parts of a step in shards, beside the session that computes one shard.
 pub(super) struct Shards<B: Backend> {
     count: NonZero<u32>,
     /// Updates the parameters from the sums of the gradients.
     pub(super) updating: Executor<B>,
     cut: Cut,
     inputs: Vec<ShardInput>,
-    /// What the inputs are fed with; behind them, whether this is the first shard.
+    /// The values of the scalar inputs. The last one says whether this is the first shard.
     numbers: Vec<Values>,
     metrics: MetricSums,
 }
 
 impl<B: Backend + Clone> Shards<B> {
-    /// With the session that computes a shard, the metrics, and room for learning rates.
+    /// Returns the parts, the session that computes a shard, the metrics, and values for the learning rates.
     pub(super) fn new(
         model: &Arc<Model>,
         parameters: &Parameters<B>,
@@ -76,7 +77,7 @@ impl<B: Backend + Clone> Shards<B> {
 }
 
 impl<B: Backend> Shards<B> {
-    /// Computes all shards, and adds up their gradients. Returns the rows and the cost.
+    /// Computes all shards, and adds up their gradients. Returns the number of rows and the cost.
     pub(super) fn compute<S: Spec>(
         &mut self,
         session: &mut Session<B>,
@@ -131,7 +132,7 @@ impl<B: Backend> Shards<B> {
     }
 }
 
-/// The rows that batches of a network have: those of all inputs that are fed row by row.
+/// The row space of a network's batches: that of all inputs that are fed row by row.
 fn rows_of_batch(model: &Model) -> Result<Option<RowsId>, GradientError> {
     let program = &model.program;
     let inputs = program.inputs().iter().zip(&model.signature.inputs).filter(|(_, spec)| spec.batched);

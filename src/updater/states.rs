@@ -16,7 +16,7 @@ use crate::files::safetensors::{TensorFile, shown};
 use crate::files::{FileFault, LoadReport, Mismatch};
 use crate::parameters::Parameters;
 
-/// What memory is needed for.
+/// What the memory is for, in errors.
 const WHAT: &str = "the state";
 
 /// The states of a set of parameters. Networks that share a parameter share its states.
@@ -24,12 +24,13 @@ pub(crate) struct States<B: Backend> {
     parameters: Weak<()>,
     pub(crate) storage: Storage,
     pub(crate) buffers: Buffers<B>,
-    /// Parameter and slot of each, in the order of creation; none of what does not outlive a step.
+    /// The parameter and the slot of each state, in the order of creation; none for states that do not outlive a
+    /// step.
     keys: Vec<Option<(String, String)>>,
 }
 
 impl<B: Backend> States<B> {
-    /// None yet.
+    /// A set without states.
     pub(crate) fn new(parameters: &Parameters<B>) -> Self {
         let parameters = Arc::downgrade(parameters.identity());
         States { parameters, storage: Storage::new(), buffers: Buffers::default(), keys: Vec::new() }

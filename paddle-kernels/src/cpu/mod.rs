@@ -52,19 +52,19 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// With as many threads as `PADDLE_THREADS` says, or else as the machine has cores for this process, and the
-    /// instruction set that `PADDLE_ISA` names, or else the best.
+    /// A CPU with the number of threads in `PADDLE_THREADS`, or else one for each core that this process may use; and
+    /// with the instruction set in `PADDLE_ISA`, or else the best.
     pub fn new() -> Result<Cpu, CpuError> {
         Cpu::with_threads(threads(env::var_os(THREADS))?)
     }
 
-    /// With this many threads, the calling one included, and the instruction set that `PADDLE_ISA` names, or else the
-    /// best.
+    /// A CPU with this many threads, the calling one included, and with the instruction set in `PADDLE_ISA`, or else
+    /// the best.
     pub fn with_threads(threads: usize) -> Result<Cpu, CpuError> {
         Cpu::with_isa(threads, Isa::from_environment().map_err(CpuError::Isa)?)
     }
 
-    /// With this many threads and this instruction set.
+    /// A CPU with this many threads and this instruction set.
     pub fn with_isa(threads: usize, isa: Isa) -> Result<Cpu, CpuError> {
         if !(1..=MOST_THREADS).contains(&threads) {
             return Err(CpuError::Threads(threads.to_string()));
@@ -84,7 +84,7 @@ impl Cpu {
     }
 }
 
-/// How many threads the variable asks for.
+/// The number of threads that the variable asks for.
 fn threads(variable: Option<OsString>) -> Result<usize, CpuError> {
     match variable {
         None => Ok(thread::available_parallelism().map_or(1, |threads| threads.get())),
@@ -101,18 +101,18 @@ impl fmt::Debug for Cpu {
     }
 }
 
-/// The CPU cannot be used as asked for.
+/// The error of a CPU that cannot be used as asked for.
 #[derive(Debug)]
 pub enum CpuError {
-    /// This is not a number of threads.
+    /// The text is not a number of threads.
     Threads(String),
-    /// The instruction set asked for is not there.
+    /// The machine lacks the instruction set, or there is none of this name.
     Isa(IsaError),
-    /// The system would not start the threads.
+    /// The system did not start the threads.
     Start {
-        /// How many were asked for.
+        /// The number of threads that were asked for.
         threads: usize,
-        /// Its answer.
+        /// The error of the system.
         error: io::Error,
     },
 }
@@ -149,20 +149,20 @@ fn bytes<T: number::Plain>(slice: &[T]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) }
 }
 
-/// The bytes of host elements, to be written.
+/// The bytes of host elements, for writing.
 fn bytes_mut<T: number::Plain>(slice: &mut [T]) -> &mut [u8] {
     // SAFETY: as above, and every bit pattern is a value.
     unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), size_of_val(slice)) }
 }
 
-/// Truth values, which are bytes in the memories.
+/// Bytes of a memory as truth values.
 fn truths(bytes: &[u8]) -> &[bool] {
     assert!(bytes.iter().all(|&byte| byte <= 1), "a truth value is 0 or 1");
     // SAFETY: a truth value is a byte that is 0 or 1, as these are.
     unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
 }
 
-/// Truth values, to be written.
+/// Bytes of a memory as truth values, for writing.
 fn truths_mut(bytes: &mut [u8]) -> &mut [bool] {
     assert!(bytes.iter().all(|&byte| byte <= 1), "a truth value is 0 or 1");
     // SAFETY: as above, and every truth value is a byte.
@@ -266,7 +266,7 @@ impl Backend for Cpu {
         count: usize,
         memories: &mut Memories<'_, Buffer>,
     ) -> Token {
-        // Behind a fault there may be anything.
+        // Behind a fault the memory may hold anything.
         if queue.has_failed() {
             return queue.read(&[]);
         }

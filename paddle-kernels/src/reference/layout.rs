@@ -1,4 +1,4 @@
-//! Values in other layouts than row-major: operators see them in row-major order.
+//! Conversion of values between row-major order, in which operators see them, and other layouts.
 
 use paddle_core::plan::OperandType;
 

@@ -1,11 +1,12 @@
 //! The reference backend: naive and obviously right, the oracle of every test.
 //!
-//! It computes one element at a time, and watches what it is asked to do: memory that nothing wrote may be copied but
-//! not computed with, operands lie where [`Group`] allows. A violation is a mistake of the runtime and panics.
+//! It computes one element at a time, and checks the runtime: memory that nothing has written may be copied, but not
+//! be computed with, and operands must lie where [`Group`] allows. A violation is a mistake of the runtime, and
+//! panics.
 //!
-//! Formulas of the element-wise table are evaluated in the stored type, so that any backend whose elementary operations
-//! round as IEEE 754 says gives the same bits. Everything that sums or needs exponentials is computed in `f64`, in the
-//! order of the indices, and rounded once: an `f32` result is then the best one, and another backend's distance from it
+//! Formulas of the element-wise table are evaluated in the stored type, so that every backend that rounds elementary
+//! operations as IEEE 754 demands gives the same bits. Sums and exponentials are computed in `f64`, in the order of
+//! the indices, and rounded once. Such an `f32` result is the best possible, and another backend's distance from it
 //! is that backend's error alone.
 
 mod buffer;
@@ -32,15 +33,15 @@ use self::moves::Moving;
 use self::values::Values;
 use crate::queue::Queue;
 
-/// Copies of each element of the operands of a launch that there has to be memory for before it begins: the arithmetic takes
-/// memory as it comes, and where it cannot be had in the middle, the process ends.
+/// A launch begins only if there is memory for this many `f64` copies of each element of its operands. The arithmetic
+/// allocates without checks, and the process ends if memory runs out in the middle.
 const COPIES: usize = 8;
 
 /// The reference backend.
 #[derive(Clone, Copy, Debug)]
 pub struct Reference {
     precision: Precision,
-    /// Whether it asks for images whose channels are the fastest axis.
+    /// Whether the backend prefers images with the channels as the fastest axis.
     channels_last: bool,
 }
 
@@ -67,12 +68,12 @@ impl Reference {
         Reference { precision: Precision::Double, channels_last: false }
     }
 
-    /// The same with images whose channels are the fastest axis between operators, as devices have them.
+    /// The same backend, preferring images with the channels as the fastest axis between operators, as devices do.
     pub fn channels_last(self) -> Self {
         Reference { channels_last: true, ..self }
     }
 
-    /// The type that elements of a declared type are kept in.
+    /// The type in which elements of a declared type are stored.
     fn stored(self, dtype: DType) -> DType {
         match (self.precision, dtype) {
             (Precision::Double, DType::F32) => DType::F64,
@@ -200,7 +201,7 @@ impl Backend for Reference {
         count: usize,
         memories: &mut Memories<'_, Buffer>,
     ) -> Token {
-        // Behind a fault there may be anything.
+        // Behind a fault the memory may hold anything.
         if queue.has_failed() {
             return queue.read(&[]);
         }
@@ -242,7 +243,7 @@ impl Kernel {
         for op in group.operators() {
             let call = Call { backend, group, op, launch, memories, written: &written };
             let results = ops::arithmetic(&op.op).evaluate(&call)?;
-            // Outputs, then the inputs that an operator changes in place.
+            // The outputs, then the inputs that the operator changes in place.
             let targets: Vec<Operand> = op.outputs.iter().copied().chain(op.changed()).collect();
             assert_eq!(
                 targets.len(),
@@ -252,7 +253,7 @@ impl Kernel {
             );
             written.extend(targets.into_iter().zip(results));
         }
-        // Outputs may be in place of inputs, so memory changes after everything is read.
+        // An output may be at the location of an input, so memory changes only after everything is read.
         for (operand, values) in written {
             let (location, ty) = match operand {
                 Operand::Input(i) => (launch.locations[i], &group.inputs[i]),
@@ -266,7 +267,7 @@ impl Kernel {
     }
 }
 
-/// Fails where there is no memory for some copies of the operands, which the arithmetic makes as it likes.
+/// Errors if there is no memory for [`COPIES`] copies of the operands.
 fn room(group: &Group, launch: Launch<'_>) -> Result<(), OutOfMemory> {
     let layouts = group.inputs.iter().chain(&group.outputs).chain(&group.temporaries);
     let elements = layouts.fold(0usize, |sum, layout| sum.saturating_add(layout.elements(launch.sizes)));

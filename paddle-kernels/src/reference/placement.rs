@@ -1,4 +1,4 @@
-//! Checks that a launch keeps to the rules of [`Group`].
+//! Checks that the operands of a launch lie where [`Group`] allows.
 
 use std::ops::Range;
 

@@ -24,11 +24,11 @@ use paddle_kernels::{cpu, memory};
 #[derive(Clone, Debug)]
 pub(crate) struct Queued(pub(crate) Cpu);
 
-/// A kernel that sees to it that its constants are constant.
+/// A kernel that checks that its constants are constant.
 pub(crate) struct Kernel {
     kernel: cpu::Kernel,
     constants: Vec<(usize, OperandType)>,
-    /// The version of the parameters when it last looked, and what the constants were.
+    /// The version of the parameters at the last launch, and the constants at that time.
     seen: Mutex<Option<(u64, Vec<Vec<u8>>)>>,
 }
 
@@ -51,7 +51,7 @@ impl Kernel {
     }
 }
 
-/// Memory, and how much work in queues touches it.
+/// Memory, and the number of jobs in queues that touch it.
 #[derive(Clone, Default)]
 pub(crate) struct Buffer {
     bytes: Arc<Mutex<memory::Buffer>>,
@@ -70,7 +70,7 @@ impl Buffer {
 /// A job of a queue.
 type Job = Box<dyn FnOnce(&Cpu, &mut <Cpu as Backend>::Queue) + Send>;
 
-/// The end of a queue where work is put.
+/// The sending end of a queue.
 pub(crate) struct Queue {
     jobs: Sender<Job>,
     /// The receivers of the elements of each token.
@@ -180,7 +180,7 @@ impl Lent {
         Lent(needed.into_iter().map(lend).collect())
     }
 
-    /// Does work on the CPU's memories.
+    /// Calls `work` with the memories borrowed as the CPU's.
     fn with<R>(self, work: impl FnOnce(&mut Memories<'_, memory::Buffer>) -> R) -> R {
         let mut own = [memory::Buffer::new(), memory::Buffer::new(), memory::Buffer::new()];
         let (mut parameters, mut states) = (Vec::new(), Vec::new());

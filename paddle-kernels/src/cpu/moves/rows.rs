@@ -76,7 +76,7 @@ impl Body for Scattering {
         if bytes == 0 {
             return Ok(());
         }
-        // An ascending index can be cut where the rows of a piece begin.
+        // Only an ascending index can be cut into pieces, each of which writes rows of its own.
         let ascends = index.windows(2).fold(true, |ascends, pair| ascends & (pair[0] < pair[1]));
         let piece = if ascends { (PIECE / bytes).max(1) } else { to.len() / bytes };
         pieces(&machine.team, to, piece * bytes, &|number, to| {
