@@ -211,7 +211,7 @@ pub(super) enum KnownOffsets {
 
 /// Sequences that are taken from other sequences.
 #[derive(Clone, Debug)]
-pub(super) struct Taken {
+pub(super) struct TakenSequences {
     /// The space of the rows that the sequences belong to.
     pub(super) parent: usize,
     pub(super) offsets: SlotId,
@@ -337,9 +337,10 @@ pub(super) struct Collected<K> {
 #[derive(Debug)]
 pub(super) struct LoopGradCode<K> {
     pub(super) id: LoopId,
-    /// Instructions before the first of these iterations, on all rows. `leave` has those after the last.
+    /// Instructions before the iterations, on all rows.
     pub(super) enter: Vec<Instruction<K>>,
     pub(super) body: Vec<Instruction<K>>,
+    /// Instructions after the iterations, on all rows.
     pub(super) leave: Vec<Instruction<K>>,
     /// The sizes that the rows and tokens of the loop have outside of the iterations.
     pub(super) full_sizes: Vec<(SymbolId, Extent)>,
@@ -391,7 +392,7 @@ pub(super) struct Lane {
 
 /// Sizes that are known only when a loop has run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grown {
+pub(super) struct GrownSizes {
     /// The number of rows of all iterations, and the number of tokens that these rows become.
     pub(super) sizes: [SymbolId; 2],
     pub(super) around: LoopId,
@@ -466,10 +467,10 @@ pub(super) struct Plan<K> {
     pub(super) slots: Vec<Slot>,
     pub(super) spaces: Vec<Space>,
     pub(super) orders: Vec<Order>,
-    pub(super) taken: Vec<Taken>,
+    pub(super) taken: Vec<TakenSequences>,
     pub(super) loops: Vec<LoopInfo>,
     pub(super) lanes: Vec<Lane>,
-    pub(super) grown: Vec<Grown>,
+    pub(super) grown: Vec<GrownSizes>,
     /// The sizes that are numbers of tokens of made sequences.
     pub(super) made: Vec<MadeSize>,
     /// Every size that an instruction needs.

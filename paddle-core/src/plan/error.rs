@@ -6,7 +6,7 @@ use super::offsets::OffsetsError;
 use crate::memory::OutOfMemory;
 use crate::program::{DType, Located, VerifyError};
 
-/// Why a program cannot be planned.
+/// The reason why a program cannot be planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanError {
     /// The program is not well-formed.
@@ -111,7 +111,7 @@ impl From<OutOfMemory> for PlanError {
     }
 }
 
-/// Why a run failed.
+/// The reason why a run failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError {
     /// The value that is fed has another element type than the input.
@@ -147,7 +147,7 @@ pub enum RunError {
     Check {
         /// The place of the check in the user's source.
         place: Option<Located>,
-        /// What was found and what is expected, with the values.
+        /// The values that were found, and the values that are expected.
         message: String,
     },
     /// The offsets of sequences do not fit the values that are fed.
@@ -170,7 +170,7 @@ pub enum RunError {
         operator: String,
         /// The place of the operator in the source.
         place: Option<Located>,
-        /// What was found and what is expected.
+        /// The value that was found, and the values that are expected.
         message: String,
     },
     /// A number that is fed is NaN or infinite, in a run that checks them ([`Numbers::Finite`](super::Numbers)).

@@ -3,7 +3,7 @@
 use super::backend::{Backend, HostSliceMut, Location};
 use super::code::{
     Instruction, Kernel, KnownOffsets, LoopCode, LoopGradCode, LoopId, LoopKind, MakeCode, Prefix,
-    RowsOfWhile, SlotId, SortCode, TakeCode, Taken,
+    RowsOfWhile, SlotId, SortCode, TakeCode, TakenSequences,
 };
 use super::error::RunError;
 use super::executor::TAPE;
@@ -67,7 +67,7 @@ impl<B: Backend> Machine<'_, B> {
     /// Takes the sequences of the current rows.
     pub(super) fn take(&mut self, code: &TakeCode<Kernel<B>>) -> Result<(), RunError> {
         let plan = self.plan;
-        let Taken { parent, offsets, tokens } = plan.taken[code.taken];
+        let TakenSequences { parent, offsets, tokens } = plan.taken[code.taken];
         let (parent, tokens) = (plan.spaces[parent].size, plan.spaces[tokens].size);
         let sequences = self.value(parent);
         // The size is its upper bound until the number of tokens is known.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why offsets do not fit what is fed.
+/// The reason why offsets do not fit the values that are fed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OffsetsError {
     /// No offsets were fed, but the input takes sequences.

@@ -7,8 +7,8 @@ use crate::program::{Located, Role};
 /// How often the matrix products of a program were launched, and on how many rows.
 ///
 /// An operator counts as a product if it contracts two inputs
-/// ([`Operation::contraction`](crate::ops::Operation::contraction)). The rows are those on which it really ran: not
-/// the rows of other branches, nor rows that have left a loop, nor padding behind the end of a sequence.
+/// ([`Operator::contraction`](crate::ops::Operator::contraction)). The rows are those on which it ran: not the rows of
+/// other branches, nor rows that have left a loop, nor padding behind the end of a sequence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunStats {
     products: Vec<ProductStats>,

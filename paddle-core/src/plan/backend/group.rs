@@ -24,7 +24,7 @@ impl Extent {
     }
 }
 
-/// The order in which the axes of a value lie in memory: row-major, or another one.
+/// The order of the axes of a value in memory: row-major, or another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Layout(Vec<u8>);
 
@@ -119,12 +119,12 @@ pub struct GroupOp {
     /// the operator goes ([`Schema::offsets`](crate::ops::Schema::offsets)). Offsets are i64, one more than there are
     /// sequences. The first is 0, none is less than the one before it, and the last is the number of tokens.
     pub inputs: Vec<Operand>,
-    /// What it writes.
+    /// The operands that it writes.
     pub outputs: Vec<Operand>,
 }
 
 impl GroupOp {
-    /// What it changes in place.
+    /// The inputs that the operator changes in place.
     pub fn changed(&self) -> impl Iterator<Item = Operand> + '_ {
         self.inputs
             .iter()
@@ -134,7 +134,7 @@ impl GroupOp {
     }
 }
 
-/// What a group computes before its epilogue.
+/// The part of a group that is computed before its epilogue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// An operator that is not element-wise.
@@ -143,30 +143,33 @@ pub enum Body {
     Move(Move),
 }
 
-/// What is launched as one kernel: a body, and element-wise operators over one shape, that of every output and temporary of theirs. A
-/// group without a body is a chain of element-wise operators.
+/// A group: the operators of one kernel. It has a body, an epilogue, or both. The epilogue is a chain of element-wise
+/// operators; all their outputs and temporaries have one shape, which is also that of the body's result.
 ///
-/// Inputs of which operators look at the shape only (`Slot::is_read`) may be anywhere, written or not.
+/// An operator may need only the shape of an input (`Slot::is_read` is false). The kernel must not read such an
+/// input: its location has no meaning.
 ///
-/// Every element of every output is written, except where a [`Move`] says otherwise. Outputs overlap neither each other nor inputs,
-/// except that an output of a group without a body may be at exactly the location of an input of the same layout. An operator whose
-/// schema says `state` changes the inputs in place whose slots say so, which overlap nothing else.
+/// A kernel writes every element of every output, except where a [`Move`] says otherwise. An output overlaps no input
+/// and no other output, with one exception: in a group without a body, it may be at exactly the location of an input
+/// with the same layout. An operator whose schema says `state` changes inputs in place, those whose slots say so.
+/// Such an input overlaps no other operand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// What comes first.
+    /// The operator or the move that is computed first; none in a chain of element-wise operators.
     pub body: Option<Body>,
-    /// Element-wise operators, in order.
+    /// The element-wise operators behind the body, in order.
     pub epilogue: Vec<GroupOp>,
-    /// What it reads.
+    /// The types of the inputs.
     pub inputs: Vec<OperandType>,
-    /// What it writes.
+    /// The types of the outputs.
     pub outputs: Vec<OperandType>,
-    /// What stays inside.
+    /// The types of the values that stay inside the kernel.
     pub temporaries: Vec<OperandType>,
-    /// Inputs that are parameters which the program does not change. A kernel may keep what it has made of them, packed weights for
-    /// example, as long as its launches are of one [version](super::Launch::version).
+    /// The indices of the inputs that are parameters which the program does not change. A kernel may keep data that
+    /// it made of them, such as packed weights, as long as its launches are of one [version](super::Launch::version).
     pub constants: Vec<usize>,
-    /// Distinguishes random numbers of different operators: a hash of the path name of what is drawn.
+    /// The stream of random numbers, which differs between operators: a hash of the path name of the value that is
+    /// drawn.
     pub random_stream: u64,
 }
 

@@ -41,7 +41,7 @@ pub struct Launch<'a> {
 /// The error of a backend that cannot compile a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported {
-    /// What is not supported.
+    /// The reason.
     pub message: String,
 }
 
@@ -132,7 +132,7 @@ pub trait Backend {
     type Kernel;
     /// Launches and copies, which the device does in order.
     type Queue;
-    /// The backend that runs what this one does not support.
+    /// The backend that runs the operators that this one does not support.
     type Fallback: Backend;
 
     /// The name of the backend in messages.

@@ -7,7 +7,7 @@
 /// of it that are named here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Move {
-    /// `(x) -> y`: the first elements of `y` are those of `x`, as many as both have.
+    /// `(x) -> y`: copies the elements of `x` to the first elements of `y`, as many as both have.
     Copy,
     /// `(x) -> y`: copies a value between the backend and its fallback; `x` and `y` have one type. No backend
     /// compiles it: the runtime reads and writes.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::equal::Equalities;
 use self::upper_bounds::Makers;
-use super::code::{Grown, LoopId, MadeSize};
+use super::code::{GrownSizes, LoopId, MadeSize};
 use super::fuse::is_constant;
 use super::live::{At, live};
 use crate::ops::{Op, Operator, Program};
@@ -40,7 +40,7 @@ pub(super) struct Facts {
     /// upper bound.
     pub(super) bounds: Vec<Option<SymbolId>>,
     /// The sizes that are known only when a loop has run.
-    pub(super) grown: Vec<Grown>,
+    pub(super) grown: Vec<GrownSizes>,
     /// The sizes that are the number of tokens of made sequences.
     pub(super) made: Vec<MadeSize>,
     /// The classes of sizes that the checks of the program make equal.
@@ -156,10 +156,10 @@ fn note_rows(program: &Program, rows: Option<RowsId>, used: &mut BTreeSet<RowsId
 }
 
 /// The sizes of the values that a `while` collects; none if it collects none.
-fn grown_by(program: &Program, operator: &Operator, around: LoopId) -> Option<Grown> {
+fn grown_by(program: &Program, operator: &Operator, around: LoopId) -> Option<GrownSizes> {
     let rows = operator.blocks.last().and_then(|&body| program.block(body).rows)?;
     let rounds =
         program.steps_of_loop(rows).filter(|&steps| program.row_space(steps).origin == RowOrigin::Rounds)?;
     let sizes = [rounds, program.source_of(rounds)?].map(|rows| program.row_space(rows).size);
-    Some(Grown { sizes, around, rows: program.row_space(program.source_of(rows)?).size })
+    Some(GrownSizes { sizes, around, rows: program.row_space(program.source_of(rows)?).size })
 }

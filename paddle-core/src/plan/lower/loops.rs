@@ -61,7 +61,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
             if self.rows.offsets_of.contains_key(&rows) {
                 continue;
             }
-            // The item is sequences: those of an iteration begin where those of the iteration before end.
+            // The item consists of sequences. The first sequence of an iteration begins where the last one of the
+            // iteration before ends.
             let (all, sequences) = (program.row_space(of).size, self.size_of_parent(rows));
             if let Some(&taken) = self.rows.taken_of.get(&of) {
                 let tokens = program.row_space(rows).size;
@@ -372,7 +373,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Ok(Instruction::Loop(Box::new(LoopCode { id, place, kind, enter, save, body: code, advance, leave })))
     }
 
-    /// Extends the lifetimes of all slots that the rows of a `while` need to now.
+    /// Extends to now the lifetimes of all slots that the rows of a `while` need.
     fn touch_rows(&mut self, rows: &RowsOfWhile<Kernel<B>>) {
         let launches = [&rows.number, &rows.select.launch].into_iter().chain(&rows.compact).chain(&rows.keep);
         for launch in launches {

@@ -14,7 +14,7 @@ use self::slots::OpenLoop;
 use super::backend::{Backend, Layout, Move, Side};
 use super::code::{
     Backup, Home, Input, Instruction, Kernel, Lane, LoopId, LoopInfo, Operators, Order, Origin, Output, Plan,
-    Sequences, Slot, SlotId, Space, Taken,
+    Sequences, Slot, SlotId, Space, TakenSequences,
 };
 use super::error::PlanError;
 use super::facts::Facts;
@@ -93,7 +93,7 @@ struct RowSpaces {
     orders: Vec<Order>,
     /// The order of sequences, by the steps of the loop along them.
     order_of: BTreeMap<RowsId, usize>,
-    taken: Vec<Taken>,
+    taken: Vec<TakenSequences>,
     taken_of: BTreeMap<RowsId, usize>,
     /// For the tokens of sequences, the slot of the offsets, if an instruction needs them.
     offsets_of: BTreeMap<RowsId, SlotId>,
@@ -277,7 +277,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
         for &var in program.outputs() {
             let mut slot = self.read(var)?;
             if let Home::Parameter(..) | Home::State(..) = self.memory.slots[slot.0].home {
-                // The buffers of parameters and states are not the executor's when the caller fetches outputs.
+                // The caller fetches outputs when the run is over, and it no longer lends the buffers of parameters
+                // and states.
                 let to = self.slot_like(var, Home::Pool);
                 code.push(self.copy(slot, to)?);
                 slot = to;

@@ -4,7 +4,7 @@
 use super::super::backend::{Backend, Extent, Layout, Move};
 use super::super::code::{
     Home, Instruction, Kernel, KnownOffsets, LoopId, MakeCode, Order, Prefix, Slot, SlotId, SortCode, Space,
-    TakeCode, Taken,
+    TakeCode, TakenSequences,
 };
 use super::super::error::PlanError;
 use super::Lowering;
@@ -174,7 +174,7 @@ impl<B: Backend> Lowering<'_, B> {
             let layout = self.offsets_type(rows)?;
             let name = |what: &str| format!("{what} of {}", space.name);
             let offsets = self.auxiliary_slot(name("offsets"), layout.shape, layout.dtype, block);
-            // The tokens are at most those of `of`, whose number is known.
+            // The number of taken tokens is not known yet. Its upper bound is the number of tokens of `of`.
             let count = self.rows_extent(rows);
             let index = self.auxiliary_slot(name("token numbers"), vec![count], DType::I32, block);
             let tokens = self.add_space(rows, index, block);
@@ -182,7 +182,7 @@ impl<B: Backend> Lowering<'_, B> {
             let inputs = [self.operand(from), self.row_numbers(parent_space)];
             let outputs = [self.operand(offsets), self.row_numbers(tokens)];
             let launch = self.launch_move(Move::TakeSequences, &inputs, &outputs)?;
-            self.rows.taken.push(Taken { parent: parent_space, offsets, tokens });
+            self.rows.taken.push(TakenSequences { parent: parent_space, offsets, tokens });
             let taken = self.rows.taken.len() - 1;
             self.rows.taken_of.insert(rows, taken);
             code.push(Instruction::Take(TakeCode { launch, taken }));
@@ -208,7 +208,7 @@ impl<B: Backend> Lowering<'_, B> {
         Ok(())
     }
 
-    /// Extends the lifetimes of all slots that these launches read and write to now.
+    /// Extends to now the lifetimes of all slots that these launches read and write.
     pub(super) fn touch_sequences(&mut self, code: &[Instruction<Kernel<B>>]) {
         for launch in code.iter().filter_map(Instruction::launch) {
             self.touch_all(&launch.operands);
