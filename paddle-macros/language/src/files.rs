@@ -57,7 +57,7 @@ impl Files {
 fn shorten(file: &str, root: &Path, name: &str) -> String {
     let path = Path::new(file);
     match path.strip_prefix(root) {
-        Ok(inside) if path.is_absolute() && root != "" => {
+        Ok(inside) if path.is_absolute() && !root.as_os_str().is_empty() => {
             Path::new(name).join(inside).to_string_lossy().replace('\\', "/")
         }
         _ => file.to_string(),
