@@ -4,7 +4,8 @@
 //! turns. The first such change moves the value of a parameter behind a lock; the next exclusive borrow of the set
 //! moves it back. Other calls take the lock only if they read a value behind it.
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use paddle_core::plan::{Backend, Buffers, Executor, HostSliceMut, RunError, Stored, StoredValues};
 
@@ -14,19 +15,19 @@ pub(crate) struct ParameterValues<B: Backend> {
     /// The values behind the lock, with the numbers of their parameters. Their values in `buffers` are out of date.
     changed: Mutex<Vec<(u32, B::Buffer)>>,
     /// For each parameter on the backend, set if its value is behind the lock.
-    is_changed: Vec<OnceLock<()>>,
+    is_changed: Vec<AtomicBool>,
     /// Set if any value is behind the lock.
-    any: OnceLock<()>,
+    any: AtomicBool,
 }
 
 impl<B: Backend> ParameterValues<B> {
     pub(crate) fn new(buffers: Buffers<B>) -> Self {
-        let is_changed = (0..buffers.own_count()).map(|_| OnceLock::new()).collect();
-        ParameterValues { buffers, changed: Mutex::new(Vec::new()), is_changed, any: OnceLock::new() }
+        let is_changed = (0..buffers.own_count()).map(|_| AtomicBool::new(false)).collect();
+        ParameterValues { buffers, changed: Mutex::new(Vec::new()), is_changed, any: AtomicBool::new(false) }
     }
 
     fn is_changed(&self, number: u32) -> bool {
-        self.is_changed[number as usize].get().is_some()
+        self.is_changed[number as usize].load(Ordering::Acquire)
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<(u32, B::Buffer)>> {
@@ -37,8 +38,8 @@ impl<B: Backend> ParameterValues<B> {
     pub(crate) fn buffers_mut(&mut self) -> &mut Buffers<B> {
         for (number, buffer) in self.changed.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
             self.buffers.replace(number, buffer);
-            self.is_changed[number as usize] = OnceLock::new();
-            self.any = OnceLock::new();
+            *self.is_changed[number as usize].get_mut() = false;
+            *self.any.get_mut() = false;
         }
         &mut self.buffers
     }
@@ -46,8 +47,8 @@ impl<B: Backend> ParameterValues<B> {
     /// Computes a batch that has begun.
     pub(crate) fn compute(&self, backend: &B, executor: &mut Executor<B>) -> Result<(), RunError> {
         let mut takes_turns = executor.changed_parameters().next().is_some();
-        takes_turns |=
-            self.any.get().is_some() && executor.used_parameters().any(|number| self.is_changed(number));
+        takes_turns |= self.any.load(Ordering::Acquire)
+            && executor.used_parameters().any(|number| self.is_changed(number));
         if !takes_turns {
             return executor.run_shared(&self.buffers);
         }
@@ -55,8 +56,8 @@ impl<B: Backend> ParameterValues<B> {
         for number in executor.changed_parameters() {
             if !self.is_changed(number) {
                 changed.push((number, backend.duplicate(self.buffers.own(number))?));
-                self.is_changed[number as usize].get_or_init(|| ());
-                self.any.get_or_init(|| ());
+                self.is_changed[number as usize].store(true, Ordering::Release);
+                self.any.store(true, Ordering::Release);
             }
         }
         executor.run_apart(&self.buffers, &mut changed)

@@ -39,7 +39,8 @@ impl<R: Clone> Queue<R> {
         let token = Token(self.read.len());
         self.tokens += 1;
         if let Err(error) = self.read.try_extend_from_slice(elements) {
-            self.fault.get_or_insert(Fault { launch: 0, error: error.into() });
+            let error = error.wanted_for("elements that the host reads").into();
+            self.fault.get_or_insert(Fault { launch: 0, error });
         }
         token
     }

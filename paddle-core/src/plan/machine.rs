@@ -234,13 +234,13 @@ impl<B: Backend> Machine<'_, B> {
 
     /// Puts a launch into the queue of its side.
     pub(super) fn launch(&mut self, code: &LaunchCode<Kernel<B>>) {
+        if self.fault.is_some() {
+            return;
+        }
         self.state.locations.clear();
         for &slot in &code.operands {
             let location = self.locate(slot);
             self.state.locations.push(location);
-        }
-        if self.fault.is_some() {
-            return;
         }
         let launch = Launch {
             sizes: &self.state.sizes,
@@ -316,7 +316,15 @@ impl<B: Backend> Machine<'_, B> {
 
     /// The error of a launch that failed.
     fn failed(&self, fault: Fault) -> RunError {
-        let origin = &self.plan.origins[fault.launch as usize];
+        let Some(origin) = self.plan.origins.get(fault.launch as usize) else {
+            // A read without any launch.
+            return match fault.error {
+                KernelError::OutOfMemory(error) => RunError::OutOfMemory(error),
+                KernelError::Value { message } => {
+                    RunError::Kernel { operator: "read".to_string(), place: None, message }
+                }
+            };
+        };
         match (fault.error, origin) {
             (KernelError::Value { message }, Origin::Operators(operators)) => RunError::Kernel {
                 operator: operators.names.join(" + "),

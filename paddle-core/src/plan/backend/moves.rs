@@ -69,25 +69,4 @@ impl Move {
             Move::CollectSequences => "collect",
         }
     }
-
-    /// Whether an output keeps the elements that the move does not write.
-    pub fn changes(self) -> bool {
-        match self {
-            Move::Copy
-            | Move::Add
-            | Move::ScatterRows
-            | Move::AddRows
-            | Move::CompactRows
-            | Move::CollectSequences => true,
-            Move::Transfer
-            | Move::Zero
-            | Move::GatherRows
-            | Move::NumberRows
-            | Move::SelectRows
-            | Move::SortSequences
-            | Move::TakeSequences
-            | Move::AddLengths
-            | Move::RebaseOffsets => false,
-        }
-    }
 }

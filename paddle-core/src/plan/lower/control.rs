@@ -1,7 +1,7 @@
 //! Lowering of `if`.
 
 use super::super::backend::{Backend, Extent, Move};
-use super::super::code::{IfCode, Instruction, JoinCode, JoinHow, Kernel, LaunchCode, RowsOfIf, SlotId};
+use super::super::code::{IfCode, Instruction, JoinCode, JoinHow, Kernel, RowsOfIf, SlotId};
 use super::super::error::PlanError;
 use super::Lowering;
 use crate::ops::{If, Join, Operator};
@@ -49,8 +49,8 @@ impl<B: Backend> Lowering<'_, B> {
             let to = self.define(output)?;
             let how = match (join, of) {
                 (Join::Merge, [Some(yes), Some(no)]) => JoinHow::Rows([
-                    self.scatter_branch(yes, from[0], to)?,
-                    self.scatter_branch(no, from[1], to)?,
+                    self.launch_rows(Move::ScatterRows, yes, from[0], to)?,
+                    self.launch_rows(Move::ScatterRows, no, from[1], to)?,
                 ]),
                 _ => self.join_whole(from, to, rows.is_some())?,
             };
@@ -58,17 +58,6 @@ impl<B: Backend> Lowering<'_, B> {
         }
         let code = IfCode { condition, rows, forward: splits, branches, joins };
         Ok(Instruction::If(Box::new(code)))
-    }
-
-    /// Compiles the launch that writes the rows of a branch to the result.
-    fn scatter_branch(
-        &mut self,
-        space: usize,
-        from: SlotId,
-        to: SlotId,
-    ) -> Result<LaunchCode<Kernel<B>>, PlanError> {
-        let inputs = [self.operand(from), self.row_numbers(space)];
-        self.launch_move(Move::ScatterRows, &inputs, &[self.operand(to)])
     }
 
     /// Compiles the launches that join two results without rows. A scalar condition runs one branch, whose result is

@@ -4,7 +4,7 @@ use super::super::backend::{Backend, Extent, Group, Layout, Move, OperandType, S
 use super::super::code::{Home, Instruction, Kernel, LaunchCode, Origin, SelectCode, Slot, SlotId};
 use super::super::error::PlanError;
 use super::Lowering;
-use crate::program::{DType, Dim, SymbolId};
+use crate::program::DType;
 
 /// An operand of a move: a slot, and the type that the move sees it as.
 pub(super) type MoveOperand = (SlotId, OperandType);
@@ -28,17 +28,6 @@ impl<B: Backend> Lowering<'_, B> {
         let (size, index) = (self.rows.spaces[space].size, self.rows.spaces[space].index);
         let rows = self.symbol_extent(size);
         self.first_rows(index, rows)
-    }
-
-    /// The extent of a symbol itself, not of the representative of its class: a loop may change one of two equal
-    /// sizes.
-    pub(super) fn symbol_extent(&mut self, size: SymbolId) -> Extent {
-        let dim = Dim::symbol(size);
-        let at = self.memory.extents.iter().position(|known| *known == dim).unwrap_or_else(|| {
-            self.memory.extents.push(dim);
-            self.memory.extents.len() - 1
-        });
-        Extent::Bound(at)
     }
 
     /// Compiles a move to a launch.
@@ -130,6 +119,18 @@ impl<B: Backend> Lowering<'_, B> {
         self.move_instruction(Move::Zero, &[], self.operand(to))
     }
 
+    /// Compiles a move between a value and the rows of a space.
+    pub(super) fn launch_rows(
+        &mut self,
+        kind: Move,
+        space: usize,
+        from: SlotId,
+        to: SlotId,
+    ) -> Result<LaunchCode<Kernel<B>>, PlanError> {
+        let inputs = [self.operand(from), self.row_numbers(space)];
+        self.launch_move(kind, &inputs, &[self.operand(to)])
+    }
+
     /// Compiles a gather of the rows of a space.
     pub(super) fn gather(
         &mut self,
@@ -137,8 +138,7 @@ impl<B: Backend> Lowering<'_, B> {
         from: SlotId,
         to: SlotId,
     ) -> Result<Instruction<Kernel<B>>, PlanError> {
-        let inputs = [self.operand(from), self.row_numbers(space)];
-        self.move_instruction(Move::GatherRows, &inputs, self.operand(to))
+        Ok(Instruction::Launch(self.launch_rows(Move::GatherRows, space, from, to)?))
     }
 
     /// Compiles a scatter to the rows of a space.
@@ -148,8 +148,7 @@ impl<B: Backend> Lowering<'_, B> {
         from: SlotId,
         to: SlotId,
     ) -> Result<Instruction<Kernel<B>>, PlanError> {
-        let inputs = [self.operand(from), self.row_numbers(space)];
-        self.move_instruction(Move::ScatterRows, &inputs, self.operand(to))
+        Ok(Instruction::Launch(self.launch_rows(Move::ScatterRows, space, from, to)?))
     }
 
     /// Compiles an addition to the rows of a space.
@@ -159,8 +158,7 @@ impl<B: Backend> Lowering<'_, B> {
         from: SlotId,
         to: SlotId,
     ) -> Result<Instruction<Kernel<B>>, PlanError> {
-        let inputs = [self.operand(from), self.row_numbers(space)];
-        self.move_instruction(Move::AddRows, &inputs, self.operand(to))
+        Ok(Instruction::Launch(self.launch_rows(Move::AddRows, space, from, to)?))
     }
 
     /// Compiles the split of `rows` rows by a mask. `yes` gets the numbers of the true rows, `no` those of the false

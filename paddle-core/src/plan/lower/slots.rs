@@ -21,14 +21,23 @@ impl<B: Backend> Lowering<'_, B> {
         let dim = self.facts.equal.size(dim);
         match dim.constant().and_then(|size| usize::try_from(size).ok()) {
             Some(size) => Extent::Fixed(size),
-            None => {
-                let at = self.memory.extents.iter().position(|known| *known == dim).unwrap_or_else(|| {
-                    self.memory.extents.push(dim);
-                    self.memory.extents.len() - 1
-                });
-                Extent::Bound(at)
-            }
+            None => self.bound_extent(dim),
         }
+    }
+
+    /// The extent of a size that a run binds.
+    fn bound_extent(&mut self, dim: Dim) -> Extent {
+        let extents = &mut self.memory.extents;
+        Extent::Bound(extents.iter().position(|known| *known == dim).unwrap_or_else(|| {
+            extents.push(dim);
+            extents.len() - 1
+        }))
+    }
+
+    /// The extent of a symbol itself, not of the representative of its class: a loop may change one of two equal
+    /// sizes.
+    pub(super) fn symbol_extent(&mut self, size: SymbolId) -> Extent {
+        self.bound_extent(Dim::symbol(size))
     }
 
     pub(super) fn operand_type(&mut self, var: VarId) -> OperandType {
