@@ -1,5 +1,7 @@
 //! The parts of a plan: slots for values, and instructions over slots.
 
+use std::ops::Range;
+
 use super::backend::{Backend, Extent, Layout, Move, Side};
 use super::numbers::Numbers;
 use super::stats::RunStats;
@@ -46,6 +48,11 @@ impl Home {
             Home::Staging => Side::Fallback,
             Home::Lane(side, _) | Home::Parameter(side, _) | Home::State(side, _) => side,
         }
+    }
+
+    /// Whether the location of the slot changes during a run.
+    pub(super) fn is_moving(self) -> bool {
+        matches!(self, Home::Lane(..) | Home::Iteration { .. })
     }
 }
 
@@ -115,8 +122,8 @@ pub(super) enum Kernel<B: Backend> {
 #[derive(Debug)]
 pub(super) struct LaunchCode<K> {
     pub(super) kernel: K,
-    /// The slots of the inputs, of which there are `inputs`, then those of the outputs.
-    pub(super) operands: Vec<SlotId>,
+    /// The operands in [`Plan::operands`]: first the inputs, of which there are `inputs`, then the outputs.
+    pub(super) operands: Range<usize>,
     pub(super) inputs: usize,
     /// The number of the launch: its index in [`Plan::origins`].
     pub(super) number: u32,
@@ -464,6 +471,10 @@ pub(super) struct Plan<K> {
     pub(super) backups: Vec<Backup<K>>,
     /// The origins of the launches, by their numbers.
     pub(super) origins: Vec<Origin>,
+    /// The operands of all launches.
+    pub(super) operands: Vec<SlotId>,
+    /// For each operand, whether its location changes during a run, as that of a slot on the tape does.
+    pub(super) moving: Vec<bool>,
     pub(super) slots: Vec<Slot>,
     pub(super) spaces: Vec<Space>,
     pub(super) orders: Vec<Order>,
@@ -493,6 +504,11 @@ pub(super) struct Plan<K> {
 }
 
 impl<K> Plan<K> {
+    /// The slots of a launch's operands.
+    pub(super) fn operands(&self, launch: &LaunchCode<K>) -> &[SlotId] {
+        &self.operands[launch.operands.clone()]
+    }
+
     /// A place with its file's name.
     pub(super) fn place(&self, place: Place) -> Located {
         let file = self.files.get(place.file.0 as usize).cloned().unwrap_or_default();

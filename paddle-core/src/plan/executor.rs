@@ -409,6 +409,7 @@ impl<B: Backend> Executor<B> {
             buffers[ARENA] = taken.map_err(|error| error.wanted_for(layout.needed_for(&self.plan)))?;
             *length = layout.staging;
         }
+        self.state.locate(&self.plan, layout);
         Ok(())
     }
 
@@ -520,9 +521,11 @@ impl<B: Backend> Executor<B> {
     /// The numbers of the parameters that [`Part::Compute`] changes, such as running statistics. All of them are on
     /// the backend.
     pub fn changed_parameters(&self) -> impl Iterator<Item = u32> + '_ {
-        self.plan.backups.iter().filter_map(|backup| match self.plan.slots[backup.save.operands[0].0].home {
-            Home::Parameter(Side::Own, number) => Some(number),
-            _ => None,
+        self.plan.backups.iter().filter_map(|backup| {
+            match self.plan.slots[self.plan.operands(&backup.save)[0].0].home {
+                Home::Parameter(Side::Own, number) => Some(number),
+                _ => None,
+            }
         })
     }
 

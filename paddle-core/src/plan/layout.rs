@@ -3,8 +3,8 @@
 //! A capacity is the size of a symbol, rounded up on a ladder, so that batches of different sizes share a layout.
 //! Slots of the arena share memory if their lifetimes do not overlap.
 
-use super::backend::{ALIGNMENT, Extent};
-use super::code::{Home, Plan, Slot};
+use super::backend::{ALIGNMENT, Extent, Location, Memory};
+use super::code::{Home, Plan, Slot, SlotId};
 use super::error::RunError;
 
 /// The places of all slots.
@@ -48,7 +48,7 @@ pub(super) fn count_bytes(slot: &Slot, size: impl Fn(&Extent) -> Option<usize>) 
 
 /// Whether the layout places a slot. It places neither slots on the tape nor slots inside other ones.
 fn is_placed(slot: &Slot) -> bool {
-    !matches!(slot.home, Home::Lane(..) | Home::Iteration { .. })
+    !slot.home.is_moving()
 }
 
 impl MemoryLayout {
@@ -117,6 +117,18 @@ impl MemoryLayout {
             placed.insert(placed.partition_point(|&other| self.offsets[other] <= offset), at);
         }
         Ok(bytes)
+    }
+
+    /// The location of a slot. For a slot whose location changes during a run, this is not it.
+    pub(super) fn location<K>(&self, plan: &Plan<K>, slot: SlotId) -> Location {
+        let memory = match plan.slots[slot.0].home {
+            Home::Arena | Home::Staging | Home::Iteration { .. } => Memory::Arena,
+            Home::Lane(..) => Memory::Tape,
+            Home::Pool => Memory::Pool,
+            Home::Parameter(_, number) => Memory::Parameter(number),
+            Home::State(_, number) => Memory::State(number),
+        };
+        Location { memory, offset: self.offsets[slot.0] }
     }
 
     /// Whether every slot has room for its actual size.

@@ -39,7 +39,7 @@ pub(super) struct State {
     pub(super) taken: Vec<Vec<i64>>,
     /// The offsets that a sort has read, if the host had none.
     pub(super) offsets: Vec<i64>,
-    /// The operands of the current launch.
+    /// The locations of [`Plan::operands`]. Before a launch, those of its operands that move are computed anew.
     locations: Vec<Location>,
     /// The counters of products.
     pub(super) stats: RunStats,
@@ -61,6 +61,12 @@ impl State {
             stats: plan.stats.clone(),
             ..State::default()
         }
+    }
+
+    /// Sets the locations of all operands to those of a layout.
+    pub(super) fn locate<K>(&mut self, plan: &Plan<K>, layout: &MemoryLayout) {
+        self.locations.clear();
+        self.locations.extend(plan.operands.iter().map(|&slot| layout.location(plan, slot)));
     }
 
     /// Prepares for the next run.
@@ -169,21 +175,11 @@ impl<B: Backend> Machine<'_, B> {
         for instruction in code {
             match instruction {
                 Instruction::Launch(code) => {
-                    let LaunchCode { operands, inputs, number, product, .. } = code;
-                    let checked = match &self.plan.origins[*number as usize] {
-                        Origin::Operators(operators) if self.plan.numbers != Numbers::Any => Some(operators),
-                        _ => None,
-                    };
-                    match checked {
-                        None => self.launch(code),
-                        Some(operators) => {
-                            let allowed = self.allowed(&operands[..*inputs]);
-                            self.launch(code);
-                            self.finish()?;
-                            self.check_numbers(operands, *inputs, allowed, operators)?;
-                        }
+                    match self.plan.numbers {
+                        Numbers::Any => self.launch(code),
+                        Numbers::Finite | Numbers::Traced => self.launch_checked(code)?,
                     }
-                    if let Some(product) = product {
+                    if let Some(product) = &code.product {
                         self.state.stats.count(product.counter, product.rows.get(&self.state.sizes));
                     }
                 }
@@ -199,9 +195,7 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     pub(super) fn locate(&self, slot: SlotId) -> Location {
-        let offset = self.layout.offsets[slot.0];
         match self.plan.slots[slot.0].home {
-            Home::Arena | Home::Staging => Location { memory: Memory::Arena, offset },
             Home::Lane(side, lane) => {
                 Location { memory: Memory::Tape, offset: self.state.tapes[side as usize].at(lane) }
             }
@@ -210,9 +204,9 @@ impl<B: Backend> Machine<'_, B> {
                 let first = self.state.firsts[rows.0 as usize];
                 Location { memory, offset: offset + first * self.row_bytes(slot) }
             }
-            Home::Pool => Location { memory: Memory::Pool, offset },
-            Home::Parameter(_, number) => Location { memory: Memory::Parameter(number), offset },
-            Home::State(_, number) => Location { memory: Memory::State(number), offset },
+            Home::Arena | Home::Staging | Home::Pool | Home::Parameter(..) | Home::State(..) => {
+                self.layout.location(self.plan, slot)
+            }
         }
     }
 
@@ -237,14 +231,15 @@ impl<B: Backend> Machine<'_, B> {
         if self.fault.is_some() {
             return;
         }
-        self.state.locations.clear();
-        for &slot in &code.operands {
-            let location = self.locate(slot);
-            self.state.locations.push(location);
+        let plan = self.plan;
+        for at in code.operands.clone() {
+            if plan.moving[at] {
+                self.state.locations[at] = self.locate(plan.operands[at]);
+            }
         }
         let launch = Launch {
             sizes: &self.state.sizes,
-            locations: &self.state.locations,
+            locations: &self.state.locations[code.operands.clone()],
             seed: self.seed,
             number: code.number,
             version: self.version,
@@ -259,9 +254,23 @@ impl<B: Backend> Machine<'_, B> {
         }
     }
 
+    /// Runs a launch to its end, and errors if its operators have computed a number that a run may not compute.
+    fn launch_checked(&mut self, code: &LaunchCode<Kernel<B>>) -> Result<(), RunError> {
+        let plan = self.plan;
+        let Origin::Operators(operators) = &plan.origins[code.number as usize] else {
+            self.launch(code);
+            return Ok(());
+        };
+        let operands = plan.operands(code);
+        let allowed = self.allowed(&operands[..code.inputs]);
+        self.launch(code);
+        self.finish()?;
+        self.check_numbers(operands, code.inputs, allowed, operators)
+    }
+
     /// Copies a value from one side to the other.
     fn transfer(&mut self, code: &LaunchCode<Kernel<B>>, dtype: DType) {
-        let [from, to] = code.operands[..] else { return };
+        let [from, to] = *self.plan.operands(code) else { return };
         let count = self.elements(to);
         let sides = [from, to].map(|slot| self.plan.slots[slot.0].home.side());
         let [from, to] = [from, to].map(|slot| self.locate(slot));

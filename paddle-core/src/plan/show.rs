@@ -58,7 +58,7 @@ impl<K> Plan<K> {
 
     /// A launch: `softmax(a: arena 1..3) -> b: pool`, or `copy a: arena 1..3 -> b: pool`.
     fn write_launch(&self, launch: &LaunchCode<K>) -> String {
-        let (inputs, outputs) = launch.operands.split_at(launch.inputs);
+        let (inputs, outputs) = self.operands(launch).split_at(launch.inputs);
         match (&self.origins[launch.number as usize], inputs, outputs) {
             (Origin::Operators(Operators { names, .. }), ..) => {
                 let (inputs, outputs) = (self.write_slots(inputs), self.write_slots(outputs));

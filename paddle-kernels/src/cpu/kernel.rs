@@ -48,7 +48,7 @@ impl Kernel {
         launch: Launch<'_>,
         memories: &mut Memories<'_, Buffer>,
     ) -> Result<(), KernelError> {
-        self.body.launch(machine, Operands::new(&self.signature, launch, memories))
+        self.body.launch(machine, Operands::new(&self.signature, &launch, memories))
     }
 }
 

@@ -4,63 +4,12 @@
 //! operand, is a mistake of the plan that no user can cause, so it panics.
 #![allow(unsafe_code, reason = "makes slices of the memories")]
 
-use paddle_core::plan::{self, ALIGNMENT, Launch, Location, OperandType};
+use paddle_core::plan::{ALIGNMENT, Launch, Location, Memories, OperandType};
 
-use super::number::{Element, Plain};
+use super::number::Element;
 use crate::memory::{self, Buffer};
 
 const _: () = assert!(ALIGNMENT <= memory::ALIGNMENT && size_of::<f64>() <= ALIGNMENT);
-
-/// The memories of a run. They are borrowed exclusively, except parameters that are only read.
-#[derive(Clone, Copy)]
-pub(super) struct Memories<'a>(&'a plan::Memories<'a, Buffer>);
-
-impl<'a> Memories<'a> {
-    pub(super) fn new(memories: &'a mut plan::Memories<'_, Buffer>) -> Self {
-        Memories(memories)
-    }
-
-    /// The address of `bytes` bytes at a location, for elements of `element` bytes.
-    #[inline]
-    fn address(&self, at: Location, bytes: usize, element: usize) -> *mut u8 {
-        let buffer = self.0.get(at.memory);
-        let len = buffer.len();
-        let fits = at.offset <= len && bytes <= len - at.offset;
-        assert!(fits && at.offset.is_multiple_of(element), "{bytes} bytes at {at:?}: the memory has {len}");
-        buffer.address().wrapping_add(at.offset)
-    }
-
-    /// The address of bytes that are to be written. Panics if the run may only read them.
-    #[inline]
-    fn writable(&self, at: Location, bytes: usize, element: usize) -> *mut u8 {
-        assert!(self.0.is_writable(at.memory), "{at:?} is written, but others read it");
-        self.address(at, bytes, element)
-    }
-
-    /// The elements at a location.
-    ///
-    /// # Safety
-    /// Nothing writes there while the slice is alive.
-    #[inline]
-    unsafe fn read<T: Plain>(&self, at: Location, count: usize) -> &'a [T] {
-        let start = self.address(at, count.saturating_mul(size_of::<T>()), align_of::<T>());
-        // SAFETY: the bytes are inside their memory, aligned, initialised, and borrowed for `'a`. The caller ensures
-        // the rest.
-        unsafe { std::slice::from_raw_parts(start.cast::<T>(), count) }
-    }
-
-    /// The elements at a location, for writing.
-    ///
-    /// # Safety
-    /// Nothing else reads or writes there while the slice is alive.
-    #[inline]
-    unsafe fn write<T: Plain>(&self, at: Location, count: usize) -> &'a mut [T] {
-        let start = self.writable(at, count.saturating_mul(size_of::<T>()), align_of::<T>());
-        // SAFETY: the bytes are inside their memory, aligned, initialised, and borrowed exclusively for `'a`. The
-        // caller ensures the rest.
-        unsafe { std::slice::from_raw_parts_mut(start.cast::<T>(), count) }
-    }
-}
 
 /// The number of elements. If it does not fit, a number that is larger than any memory.
 #[inline]
@@ -85,26 +34,25 @@ pub(super) struct Signature {
 #[derive(Clone, Copy)]
 pub(super) struct Operands<'a> {
     signature: &'a Signature,
-    launch: Launch<'a>,
-    memories: Memories<'a>,
+    launch: &'a Launch<'a>,
+    /// The memories of the run. They are borrowed exclusively, except parameters that are only read.
+    memories: &'a Memories<'a, Buffer>,
 }
 
 impl<'a> Operands<'a> {
     /// Checks that every operand is inside its memory, and that no written operand overlaps another one.
     pub(super) fn new(
         signature: &'a Signature,
-        launch: Launch<'a>,
-        memories: &'a mut plan::Memories<'_, Buffer>,
+        launch: &'a Launch<'a>,
+        memories: &'a mut Memories<'_, Buffer>,
     ) -> Self {
-        let operands = Operands { signature, launch, memories: Memories::new(memories) };
+        let operands = Operands { signature, launch, memories };
         let Signature { reads, writes, in_place } = signature;
-        for slot in reads {
-            let element = slot.1.dtype.bytes();
-            operands.memories.address(operands.location(slot), operands.bytes(slot), element);
-        }
+        reads.iter().for_each(|slot| operands.check(slot));
         for slot in writes {
-            let element = slot.1.dtype.bytes();
-            operands.memories.writable(operands.location(slot), operands.bytes(slot), element);
+            let at = operands.location(slot);
+            assert!(memories.is_writable(at.memory), "{at:?} is written, but others read it");
+            operands.check(slot);
         }
         for (i, write) in writes.iter().enumerate() {
             let at = operands.location(write);
@@ -124,6 +72,16 @@ impl<'a> Operands<'a> {
         operands
     }
 
+    /// Panics unless an operand is inside its memory and aligned for its elements.
+    #[inline]
+    fn check(&self, slot: &Slot) {
+        let (at, bytes) = (self.location(slot), self.bytes(slot));
+        let len = self.memories.get(at.memory).len();
+        let fits = at.offset <= len && bytes <= len - at.offset;
+        let is_aligned = at.offset.is_multiple_of(slot.1.dtype.bytes());
+        assert!(fits && is_aligned, "{bytes} bytes at {at:?}: the memory has {len}");
+    }
+
     #[inline]
     fn location(&self, slot: &Slot) -> Location {
         self.launch.locations[slot.0]
@@ -137,7 +95,7 @@ impl<'a> Operands<'a> {
     #[inline]
     fn address(&self, slot: &Slot) -> *mut u8 {
         let at = self.location(slot);
-        self.memories.0.get(at.memory).address().wrapping_add(at.offset)
+        self.memories.get(at.memory).address().wrapping_add(at.offset)
     }
 
     /// The sizes that extents refer to.
@@ -179,15 +137,17 @@ impl<'a> Reads<'a> {
         let slot = &self.0.signature.reads[i];
         assert_eq!(slot.1.dtype, T::DTYPE);
         let count = elements(&slot.1, self.0.sizes());
-        // SAFETY: the operand overlaps none that is written.
-        unsafe { self.0.memories.read(self.0.location(slot), count) }
+        // SAFETY: the elements were checked, are of this type, initialised, and borrowed for `'a`. The operand overlaps
+        // none that is written.
+        unsafe { std::slice::from_raw_parts(self.0.address(slot).cast::<T>(), count) }
     }
 
     /// The bytes of the `i`-th operand.
     pub(super) fn bytes(&self, i: usize) -> &'a [u8] {
         let slot = &self.0.signature.reads[i];
-        // SAFETY: the operand overlaps none that is written.
-        unsafe { self.0.memories.read(self.0.location(slot), self.0.bytes(slot)) }
+        // SAFETY: the bytes were checked, are initialised, and are borrowed for `'a`. The operand overlaps none that is
+        // written.
+        unsafe { std::slice::from_raw_parts(self.0.address(slot), self.0.bytes(slot)) }
     }
 }
 
@@ -207,8 +167,9 @@ impl<'a> Writes<'a> {
     pub(super) fn one_bytes(self) -> &'a mut [u8] {
         assert_eq!(self.0.signature.writes.len(), 1);
         let slot = &self.0.signature.writes[0];
-        // SAFETY: the operand overlaps no other one, and `self` is consumed.
-        unsafe { self.0.memories.write(self.0.location(slot), self.0.bytes(slot)) }
+        // SAFETY: the bytes were checked, are initialised, and are borrowed exclusively for `'a`. The operand overlaps no
+        // other one, and `self` is consumed.
+        unsafe { std::slice::from_raw_parts_mut(self.0.address(slot), self.0.bytes(slot)) }
     }
 
     /// The elements of both operands.
@@ -253,7 +214,8 @@ impl<'a> Writes<'a> {
         let slot = &self.0.signature.writes[i];
         assert_eq!(slot.1.dtype, T::DTYPE);
         let count = elements(&slot.1, self.0.sizes());
-        // SAFETY: the operand overlaps no other one. The caller ensures the rest.
-        unsafe { self.0.memories.write(self.0.location(slot), count) }
+        // SAFETY: the elements were checked, are of this type, initialised, and borrowed exclusively for `'a`. The
+        // operand overlaps no other one. The caller ensures the rest.
+        unsafe { std::slice::from_raw_parts_mut(self.0.address(slot).cast::<T>(), count) }
     }
 }

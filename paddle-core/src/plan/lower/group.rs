@@ -117,18 +117,18 @@ impl<'a, B: Backend> Lowering<'a, B> {
         // A transfer in front of the launch copies an operand from the other side; a transfer behind it copies an
         // output or a changed operand back.
         let mut back = Vec::new();
-        let mut operands = Vec::with_capacity(inputs.len() + outputs.len());
+        let mut reads = Vec::with_capacity(inputs.len());
         for source in &inputs {
             let var = match source {
                 Source::Offsets(rows) => {
                     let slot = self.offsets(*rows)?;
-                    operands.push(self.copied_to_side(slot, unit.side, code));
+                    reads.push(self.copied_to_side(slot, unit.side, code));
                     continue;
                 }
                 Source::Value(var) => *var,
             };
             if !operators.iter().any(|operator| operator.read().any(|read| read == var)) {
-                operands.push(self.shape_slot(var));
+                reads.push(self.shape_slot(var));
                 continue;
             }
             let slot = self.read(var)?;
@@ -137,24 +137,25 @@ impl<'a, B: Backend> Lowering<'a, B> {
             {
                 back.push(self.transfer(operand, slot));
             }
-            operands.push(operand);
+            reads.push(operand);
         }
+        let mut writes = Vec::with_capacity(outputs.len());
         for output in outputs {
             let slot = self.define(output)?;
             let operand = self.slot_on_side(slot, unit.side);
             if operand != slot {
                 back.push(self.transfer(operand, slot));
             }
-            operands.push(operand);
+            writes.push(operand);
         }
         // A layer may be several operators in a row, which have one name.
         let mut names: Vec<String> =
             operators.iter().map(|operator| program.called(operator).to_string()).collect();
         names.dedup();
-        let number = self.launch_number(Origin::Operators(Operators { names, place: first.site.place }));
+        let origin = Origin::Operators(Operators { names, place: first.site.place });
         let product = operators.iter().find_map(|operator| self.product(operator));
-        let inputs = group.inputs.len();
-        code.push(Instruction::Launch(LaunchCode { kernel, operands, inputs, number, product }));
+        let launch = self.launch_code(kernel, reads, writes, origin);
+        code.push(Instruction::Launch(LaunchCode { product, ..launch }));
         code.extend(back);
         Ok(())
     }

@@ -2,7 +2,8 @@
 
 use super::super::backend::{Backend, Extent, Layout, Move};
 use super::super::code::{
-    Collected, Home, Instruction, Kernel, LoopCode, LoopId, LoopKind, Prefix, RowsOfWhile, Slot, SlotId,
+    Collected, Home, Instruction, Kernel, LaunchCode, LoopCode, LoopId, LoopKind, Prefix, RowsOfWhile, Slot,
+    SlotId,
 };
 use super::super::error::PlanError;
 use super::Lowering;
@@ -193,6 +194,13 @@ impl<'a, B: Backend> Lowering<'a, B> {
         slots.iter().for_each(|&slot| self.touch(slot));
     }
 
+    /// Extends to now the lifetimes of the operands of a launch.
+    pub(super) fn touch_operands(&mut self, launch: &LaunchCode<Kernel<B>>) {
+        for at in launch.operands.clone() {
+            self.touch(self.operands[at]);
+        }
+    }
+
     pub(super) fn for_loop(
         &mut self,
         operator: &Operator,
@@ -365,7 +373,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         self.touch_all(&states);
         self.touch_all(&outputs);
         if let Some(collected) = rows.as_ref().and_then(|rows| rows.collected.as_ref()) {
-            self.touch_all(&collected.collect.operands);
+            self.touch_operands(&collected.collect);
         }
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let place = operator.site.place;
@@ -377,7 +385,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
     fn touch_rows(&mut self, rows: &RowsOfWhile<Kernel<B>>) {
         let launches = [&rows.number, &rows.select.launch].into_iter().chain(&rows.compact).chain(&rows.keep);
         for launch in launches {
-            self.touch_all(&launch.operands);
+            self.touch_operands(launch);
         }
     }
 

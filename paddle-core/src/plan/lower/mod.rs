@@ -62,6 +62,8 @@ struct Lowering<'a, B: Backend> {
     code: Vec<Vec<Instruction<Kernel<B>>>>,
     /// The origins of the launches, by their numbers.
     origins: Vec<Origin>,
+    /// The operands of all launches.
+    operands: Vec<SlotId>,
     inputs: Vec<Input>,
     /// The first instruction of the global block that belongs to the update.
     update_from: Option<usize>,
@@ -127,6 +129,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             open: Vec::new(),
             code: vec![Vec::new()],
             origins: Vec::new(),
+            operands: Vec::new(),
             inputs: Vec::new(),
             update_from: None,
             now: 0,
@@ -332,6 +335,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
             update_from,
             backups,
             origins: self.origins,
+            moving: self.operands.iter().map(|slot| self.memory.slots[slot.0].home.is_moving()).collect(),
+            operands: self.operands,
             slots: self.memory.slots,
             spaces: self.rows.spaces,
             orders: self.rows.orders,

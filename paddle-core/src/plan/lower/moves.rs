@@ -47,15 +47,24 @@ impl<B: Backend> Lowering<'_, B> {
             place: None,
             message: error.message,
         })?;
-        let operands = inputs.iter().chain(outputs).map(|(slot, _)| *slot).collect();
-        let number = self.launch_number(Origin::Move(kind));
-        Ok(LaunchCode { kernel, operands, inputs: inputs.len(), number, product: None })
+        let [inputs, outputs] =
+            [inputs, outputs].map(|operands| operands.iter().map(|(slot, _)| *slot).collect());
+        Ok(self.launch_code(kernel, inputs, outputs, Origin::Move(kind)))
     }
 
-    /// A new launch number, for a launch with this origin.
-    pub(super) fn launch_number(&mut self, origin: Origin) -> u32 {
+    /// A launch of a kernel, with a number of its own.
+    pub(super) fn launch_code(
+        &mut self,
+        kernel: Kernel<B>,
+        inputs: Vec<SlotId>,
+        outputs: Vec<SlotId>,
+        origin: Origin,
+    ) -> LaunchCode<Kernel<B>> {
+        let number = u32::try_from(self.origins.len()).expect("a program has fewer operators than that");
         self.origins.push(origin);
-        u32::try_from(self.origins.len() - 1).expect("a program has fewer operators than that")
+        let (first, count) = (self.operands.len(), inputs.len());
+        self.operands.extend(inputs.into_iter().chain(outputs));
+        LaunchCode { kernel, operands: first..self.operands.len(), inputs: count, number, product: None }
     }
 
     fn move_instruction(
@@ -70,8 +79,7 @@ impl<B: Backend> Lowering<'_, B> {
     /// Compiles a copy of a value to the other side.
     pub(super) fn transfer(&mut self, from: SlotId, to: SlotId) -> Instruction<Kernel<B>> {
         let kernel = Kernel::Transfer(self.memory.slots[to.0].dtype);
-        let number = self.launch_number(Origin::Move(Move::Transfer));
-        Instruction::Launch(LaunchCode { kernel, operands: vec![from, to], inputs: 1, number, product: None })
+        Instruction::Launch(self.launch_code(kernel, vec![from], vec![to], Origin::Move(Move::Transfer)))
     }
 
     /// Returns the slot if it is on this side, or else a new slot of the same type on it, for the current instruction

@@ -211,7 +211,7 @@ impl<B: Backend> Lowering<'_, B> {
     /// Extends to now the lifetimes of all slots that these launches read and write.
     pub(super) fn touch_sequences(&mut self, code: &[Instruction<Kernel<B>>]) {
         for launch in code.iter().filter_map(Instruction::launch) {
-            self.touch_all(&launch.operands);
+            self.touch_operands(launch);
         }
     }
 
