@@ -13,6 +13,8 @@
 mod adaptive;
 mod arguments;
 mod gan;
+mod images;
+mod lenet;
 mod lstm;
 mod mlp;
 mod process;
@@ -20,6 +22,7 @@ mod profile;
 mod random;
 mod ranking;
 mod regression;
+mod resnet;
 mod workload;
 
 use std::env;
@@ -32,10 +35,8 @@ use arguments::{Arguments, USAGE};
 use paddle::Cpu;
 use paddle::core::plan::Backend;
 use profile::Profiled;
-use workload::{POOL, Workload};
+use workload::{CHECKED, POOL, Workload};
 
-/// The steps before the measurement, whose first and last losses are compared with other systems'.
-const CHECKED: usize = 50;
 /// The runs of which the median counts.
 const RUNS: usize = 5;
 
@@ -59,7 +60,7 @@ fn main() -> ExitCode {
 }
 
 fn measure_all(arguments: &Arguments) -> Run {
-    let all = ["W1", "W3", "W4", "W5", "W6", "W9"].map(str::to_string);
+    let all = ["W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8a", "W8b", "W9"].map(str::to_string);
     let names = if arguments.workloads.is_empty() { &all[..] } else { &arguments.workloads };
     for name in names {
         let cpu = Cpu::with_threads(arguments.threads)?;
@@ -77,23 +78,28 @@ fn measure_all(arguments: &Arguments) -> Run {
 
 fn workload<B: Backend + Clone + 'static>(name: &str, backend: B) -> Run<Box<dyn Workload>> {
     match name {
-        "W1" => Ok(mlp::workload(backend)?),
+        "W1" => Ok(mlp::training(backend)?),
+        "W2" => Ok(lenet::workload(backend)?),
         "W3" => Ok(lstm::workload(backend)?),
         "W4" => Ok(regression::workload(backend)?),
         "W5" => Ok(ranking::workload(backend)?),
         "W6" => Ok(gan::workload(backend)?),
+        "W7" => Ok(resnet::training(backend)?),
+        "W8a" => Ok(mlp::inference(backend)?),
+        "W8b" => Ok(resnet::inference(backend)?),
         "W9" => Ok(adaptive::workload(backend)?),
-        _ => Err(format!("there is no workload `{name}`; there are W1, W3, W4, W5, W6 and W9").into()),
+        _ => Err(format!("there is no workload `{name}`; there are W1 to W7, W8a, W8b and W9").into()),
     }
 }
 
-/// Runs the checked steps and returns the first and the last loss.
+/// Runs the checked steps and returns the two results that are compared.
 fn check(workload: &mut dyn Workload) -> Run<(f32, f32)> {
     let mut losses = Vec::with_capacity(CHECKED);
     for step in 0..CHECKED {
         losses.push(workload.step(step % POOL)?);
     }
-    Ok((losses[0], losses[CHECKED - 1]))
+    let [first, last] = workload.compared();
+    Ok((losses[first], losses[last]))
 }
 
 /// Runs `steps` steps, `from` being the first one's number, and returns how many seconds they took.

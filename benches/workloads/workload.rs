@@ -2,19 +2,27 @@
 
 use ndarray::{Array2, ArrayD};
 use paddle::core::plan::Backend;
-use paddle::{Batch, Error, Network, Parameters, Trainable, Trainer, Updater};
+use paddle::{Batch, Error, Network, Parameters, Spec, Trainable, Trainer, Updater, infer};
 
 /// The number of batches in host memory.
 pub(crate) const POOL: usize = 8;
+/// The steps before the measurement, whose results are compared with those of other systems.
+pub(crate) const CHECKED: usize = 50;
 
 /// A workload on a backend, ready for its first step.
 pub(crate) trait Workload {
-    /// Trains on batch `at` of the pool and returns the loss before the update.
+    /// Trains on batch `at` of the pool and returns the loss before the update. In inference, it returns the number of the
+    /// result that other systems compare.
     fn step(&mut self, at: usize) -> Result<f32, Error>;
 
     /// What has to be done before step `number`, in no time that counts.
     fn prepare(&mut self, _number: usize) -> Result<(), Error> {
         Ok(())
+    }
+
+    /// The batches whose results are compared: the first step, and the last.
+    fn compared(&self) -> [usize; 2] {
+        [0, CHECKED - 1]
     }
 }
 
@@ -65,6 +73,33 @@ impl<S: Trainable, B: Backend + Clone, U: Updater> Workload for Training<S, B, U
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Calls of a network on the pool.
+pub(crate) struct Inference<S: Spec, B: Backend> {
+    net: Network<S>,
+    parameters: Parameters<B>,
+    pool: Vec<Batch<S>>,
+}
+
+impl<S: Spec, B: Backend + Clone> Inference<S, B> {
+    pub(crate) fn new(net: Network<S>, parameters: Parameters<B>, pool: Vec<Batch<S>>) -> Self {
+        Inference { net, parameters, pool }
+    }
+}
+
+impl<S: Spec, B: Backend + Clone> Workload for Inference<S, B> {
+    fn step(&mut self, at: usize) -> Result<f32, Error> {
+        let outputs = infer(&self.net, &self.parameters, &self.pool[at])?;
+        let probabilities = outputs.at::<f32>(0)?;
+        // The others compare the first class of the first batch, and the last class of the last one.
+        let class = if at + 1 == POOL { probabilities.len() - 1 } else { 0 };
+        Ok(probabilities[[0, class]])
+    }
+
+    fn compared(&self) -> [usize; 2] {
+        [0, POOL - 1]
     }
 }
 

@@ -501,7 +501,7 @@ struct Strip<T> {
 /// # Safety
 /// These elements are valid.
 #[inline(always)]
-unsafe fn transpose<T: Element>(
+pub(super) unsafe fn transpose<T: Element>(
     from: *const T,
     stride: usize,
     to: *mut T,

@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 use super::isa::PORTABLE_IS_FUSED;
 
 /// A number of matrices, and the registers that hold such numbers.
-pub(crate) trait Element: Copy + Send + Sync + 'static {
+pub(crate) trait Element: Copy + Default + Send + Sync + 'static {
     #[cfg(target_arch = "x86_64")]
     type Avx512: Vector<Element = Self>;
     #[cfg(target_arch = "x86_64")]
@@ -97,6 +97,8 @@ unsafe fn transpose_block<T: Copy>(from: *const T, stride: usize, to: *mut T, st
 pub(crate) trait Vector: Copy {
     type Element: Element;
     const LANES: usize;
+    /// The number of registers of the instruction set.
+    const REGISTERS: usize;
 
     unsafe fn splat(value: Self::Element) -> Self;
     unsafe fn load(from: *const Self::Element) -> Self;
@@ -112,7 +114,7 @@ pub(crate) trait Vector: Copy {
 #[cfg(target_arch = "x86_64")]
 macro_rules! register {
     (
-        $name:ident: $register:ident of $lanes:literal $element:ident,
+        $name:ident: $register:ident of $lanes:literal $element:ident, $registers:literal registers,
         $splat:ident, $load:ident, $store:ident, $mul_add:ident,
         |$from:ident, $load_count:ident| $load_partial:expr,
         |$to:ident, $store_count:ident, $value:ident| $store_partial:expr
@@ -123,6 +125,7 @@ macro_rules! register {
         impl Vector for $name {
             type Element = $element;
             const LANES: usize = $lanes;
+            const REGISTERS: usize = $registers;
 
             #[inline(always)]
             unsafe fn splat(value: $element) -> Self {
@@ -166,7 +169,7 @@ macro_rules! register {
 
 #[cfg(target_arch = "x86_64")]
 register! {
-    F32x16: __m512 of 16 f32,
+    F32x16: __m512 of 16 f32, 32 registers,
     _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_fmadd_ps,
     |from, count| _mm512_maskz_loadu_ps(((1u32 << count) - 1) as u16, from),
     |to, count, value| _mm512_mask_storeu_ps(to, ((1u32 << count) - 1) as u16, value)
@@ -174,7 +177,7 @@ register! {
 
 #[cfg(target_arch = "x86_64")]
 register! {
-    F64x8: __m512d of 8 f64,
+    F64x8: __m512d of 8 f64, 32 registers,
     _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd,
     |from, count| _mm512_maskz_loadu_pd(((1u32 << count) - 1) as u8, from),
     |to, count, value| _mm512_mask_storeu_pd(to, ((1u32 << count) - 1) as u8, value)
@@ -182,7 +185,7 @@ register! {
 
 #[cfg(target_arch = "x86_64")]
 register! {
-    F32x8: __m256 of 8 f32,
+    F32x8: __m256 of 8 f32, 16 registers,
     _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps,
     |from, count| _mm256_maskload_ps(from, first_of_8(count)),
     |to, count, value| _mm256_maskstore_ps(to, first_of_8(count), value)
@@ -190,7 +193,7 @@ register! {
 
 #[cfg(target_arch = "x86_64")]
 register! {
-    F64x4: __m256d of 4 f64,
+    F64x4: __m256d of 4 f64, 16 registers,
     _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd,
     |from, count| _mm256_maskload_pd(from, first_of_4(count)),
     |to, count, value| _mm256_maskstore_pd(to, first_of_4(count), value)
@@ -221,6 +224,7 @@ macro_rules! lanes {
         impl Vector for Lanes<$element, $lanes> {
             type Element = $element;
             const LANES: usize = $lanes;
+            const REGISTERS: usize = if cfg!(target_arch = "aarch64") { 32 } else { 16 };
 
             #[inline(always)]
             unsafe fn splat(value: $element) -> Self {

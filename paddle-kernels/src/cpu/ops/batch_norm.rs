@@ -123,10 +123,19 @@ dispatch! {
         isa, view: View, first: usize, x: &[T], channels: [&[T]; 4], y: &mut [T],
     ) {
         let [scale, bias, mean, inverse] = channels;
+        let of = |c: usize| (mean[c], inverse[c] * scale[c], bias[c]);
         view.runs(first..first + y.len(), |run, channel| {
-            for (lane, (y, x)) in y[run.start - first..run.end - first].iter_mut().zip(&x[run]).enumerate() {
-                let c = view.channel(channel, lane);
-                *y = (*x - mean[c]) * (inverse[c] * scale[c]) + bias[c];
+            let y = &mut y[run.start - first..run.end - first];
+            if view.inner == 1 {
+                for (lane, (y, x)) in y.iter_mut().zip(&x[run]).enumerate() {
+                    let (mean, factor, bias) = of(channel + lane);
+                    *y = (*x - mean) * factor + bias;
+                }
+            } else {
+                let (mean, factor, bias) = of(channel);
+                for (y, x) in y.iter_mut().zip(&x[run]) {
+                    *y = (*x - mean) * factor + bias;
+                }
             }
         });
     }
@@ -203,19 +212,27 @@ dispatch! {
         isa, of: (View, bool), first: usize, elements: [&[T]; 2], channels: [&[T]; 5], out: &mut [T],
     ) {
         let ((view, is_test), [x, grad], [scale, mean, inverse, of_scale, of_bias]) = (of, elements, channels);
-        let count = T::of(view.count().max(1) as f64);
+        let share = T::of(1.0 / view.count().max(1) as f64);
+        let of = |c: usize| {
+            let (of_bias, of_scale) = (of_bias[c] * share, of_scale[c] * share * inverse[c]);
+            (mean[c], of_bias, of_scale, scale[c] * inverse[c])
+        };
+        let one = |x: T, grad: T, (mean, of_bias, of_scale, factor): (T, T, T, T)| match is_test {
+            true => grad * factor,
+            false => (grad - (of_bias + (x - mean) * of_scale)) * factor,
+        };
         view.runs(first..first + out.len(), |run, channel| {
             let out = &mut out[run.start - first..run.end - first];
-            for (lane, ((out, x), grad)) in out.iter_mut().zip(&x[run.clone()]).zip(&grad[run]).enumerate() {
-                let c = view.channel(channel, lane);
-                let factor = scale[c] * inverse[c];
-                *out = match is_test {
-                    true => *grad * factor,
-                    false => {
-                        let deviation = (*x - mean[c]) * inverse[c];
-                        (*grad - (of_bias[c] + deviation * of_scale[c]) / count) * factor
-                    }
-                };
+            let elements = out.iter_mut().zip(&x[run.clone()]).zip(&grad[run]);
+            if view.inner == 1 {
+                for (lane, ((out, x), grad)) in elements.enumerate() {
+                    *out = one(*x, *grad, of(channel + lane));
+                }
+            } else {
+                let of_channel = of(channel);
+                for ((out, x), grad) in elements {
+                    *out = one(*x, *grad, of_channel);
+                }
             }
         });
     }

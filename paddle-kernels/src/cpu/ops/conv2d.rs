@@ -11,10 +11,15 @@
 //! `depthwise`.
 #![allow(unsafe_code, reason = "calls the matrix product")]
 
+mod axis;
+mod correlate;
 mod depthwise;
+mod direct;
+mod filters;
+mod gradient;
 mod panels;
-
-use std::marker::PhantomData;
+mod strips;
+mod taps;
 
 use paddle_core::ops::{Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose};
 use paddle_core::plan::{Extent, KernelError, OperandType, Unsupported};
@@ -25,6 +30,7 @@ use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::matmul::{Grid, Operand, Product};
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
+use crate::cpu::scratch::Scratch;
 
 /// The result that is computed.
 #[derive(Clone, Copy)]
@@ -42,7 +48,7 @@ struct Convolution<T> {
     filter: [Extent; 4],
     /// Images, filters, height, width.
     output: [Extent; 4],
-    element: PhantomData<T>,
+    scratch: Scratch<T>,
 }
 
 impl Compile for Conv2d {
@@ -90,7 +96,7 @@ fn body(
         return single.refuse("of values that are not images");
     };
     Ok(with_float!(single, dtype, T => Box::new(Convolution::<T> {
-        conv, pass, input, filter, output, element: PhantomData,
+        conv, pass, input, filter, output, scratch: Scratch::default(),
     })))
 }
 
@@ -154,12 +160,12 @@ impl<T: Float> Body for Convolution<T> {
             Pass::Grad(Conv2dGradKind::Filter) => [images, outputs, filters],
         };
         assert_eq!([first.len(), second.len(), out.len()], expected, "the shapes that were compiled");
+        let (scratch, from) = (&self.scratch, [first, second]);
         match self.pass {
-            Pass::Forward => s.forward(machine, first, second, out),
-            Pass::Grad(Conv2dGradKind::Input) => s.grad_input(machine, first, second, out),
-            Pass::Grad(Conv2dGradKind::Filter) => s.grad_filter(machine, first, second, out),
+            Pass::Forward => s.forward(machine, scratch, from, out),
+            Pass::Grad(Conv2dGradKind::Input) => s.grad_input(machine, scratch, from, out),
+            Pass::Grad(Conv2dGradKind::Filter) => s.grad_filter(machine, scratch, from, out),
         }
-        Ok(())
     }
 }
 
@@ -198,9 +204,19 @@ impl Sizes {
         }
     }
 
-    fn forward<T: Float>(&self, machine: &Machine, input: &[T], filter: &[T], out: &mut [T]) {
+    fn forward<T: Float>(
+        &self,
+        machine: &Machine,
+        scratch: &Scratch<T>,
+        [input, filter]: [&[T]; 2],
+        out: &mut [T],
+    ) -> Result<(), KernelError> {
         if let Some(channel) = self.over_channels() {
-            return self.forward_alone(machine, channel, [input, filter], out);
+            self.forward_alone(machine, channel, [input, filter], out);
+            return Ok(());
+        }
+        if self.forward_directly(machine, scratch, [input, filter], out)? {
+            return Ok(());
         }
         let Machine { team, isa } = machine;
         let (depth, windows) = (self.channels * self.filter.len(), self.output.len());
@@ -221,11 +237,22 @@ impl Sizes {
             // SAFETY: the tile is inside the result for this image and group, and no other overlaps it.
             unsafe { product.compute(*isa, rows, columns) };
         });
+        Ok(())
     }
 
-    fn grad_input<T: Float>(&self, machine: &Machine, filter: &[T], grad: &[T], out: &mut [T]) {
+    fn grad_input<T: Float>(
+        &self,
+        machine: &Machine,
+        scratch: &Scratch<T>,
+        [filter, grad]: [&[T]; 2],
+        out: &mut [T],
+    ) -> Result<(), KernelError> {
         if let Some(channel) = self.over_gradients() {
-            return self.grad_input_alone(machine, channel, [filter, grad], out);
+            self.grad_input_alone(machine, channel, [filter, grad], out);
+            return Ok(());
+        }
+        if self.grad_input_directly(machine, scratch, [filter, grad], out)? {
+            return Ok(());
         }
         let Machine { team, isa } = machine;
         let (depth, elements) = (self.channels * self.filter.len(), self.input.len());
@@ -264,16 +291,28 @@ impl Sizes {
                 unsafe { product.compute(*isa, rows.clone(), columns.clone()) };
             }
         });
+        Ok(())
     }
 
-    fn grad_filter<T: Float>(&self, machine: &Machine, input: &[T], grad: &[T], out: &mut [T]) {
+    fn grad_filter<T: Float>(
+        &self,
+        machine: &Machine,
+        scratch: &Scratch<T>,
+        [input, grad]: [&[T]; 2],
+        out: &mut [T],
+    ) -> Result<(), KernelError> {
         if let Some(channel) = self.over_channels() {
-            return self.grad_filter_alone(machine, channel, [input, grad], out);
+            self.grad_filter_alone(machine, channel, [input, grad], out);
+            return Ok(());
+        }
+        if self.grad_filter_directly(machine, scratch, [input, grad], out)? {
+            return Ok(());
         }
         let Machine { team, isa } = machine;
         let (depth, windows) = (self.channels * self.filter.len(), self.output.len());
         if self.images == 0 {
-            return out.fill(T::ZERO);
+            out.fill(T::ZERO);
+            return Ok(());
         }
         let grid = Grid::new::<T>(self.filters, depth, self.images * windows);
         let out = Shared(out.as_mut_ptr());
@@ -298,5 +337,6 @@ impl Sizes {
                 unsafe { product.compute(*isa, rows.clone(), columns.clone()) };
             }
         });
+        Ok(())
     }
 }

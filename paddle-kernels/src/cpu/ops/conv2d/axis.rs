@@ -1,0 +1,214 @@
+//! How results meet the elements of images along one axis.
+
+/// The elements of a source that the results along one axis are summed from.
+///
+/// Result `q` is the sum over the taps `j` of what element `q · step + start + j · stride` of the source contributes.
+/// Elements outside of the source are zero.
+#[derive(Clone, Copy)]
+pub(super) struct Axis {
+    /// The number of elements of the source.
+    pub(super) source: usize,
+    /// The number of results.
+    pub(super) count: usize,
+    /// The distance between the elements that neighbouring results begin with.
+    step: usize,
+    start: isize,
+    /// The distance between the elements of neighbouring taps.
+    stride: isize,
+    /// The number of taps.
+    pub(super) taps: usize,
+    /// The elements of the filter that the taps meet: `first + j · between`.
+    first: usize,
+    between: usize,
+    /// Where the results are among all elements of the output: at `output_first + q · output_step`.
+    pub(super) output_first: usize,
+    pub(super) output_step: usize,
+}
+
+/// A convolution along one axis.
+#[derive(Clone, Copy)]
+pub(super) struct Geometry {
+    pub(super) input: usize,
+    pub(super) output: usize,
+    pub(super) filter: usize,
+    pub(super) stride: usize,
+    pub(super) dilation: usize,
+    pub(super) padding: usize,
+}
+
+impl Geometry {
+    /// The windows of the outputs over the input.
+    pub(super) fn forward(self) -> Axis {
+        Axis {
+            source: self.input,
+            count: self.output,
+            step: self.stride,
+            start: -(self.padding as isize),
+            stride: self.dilation as isize,
+            taps: self.filter,
+            first: 0,
+            between: 1,
+            output_first: 0,
+            output_step: 1,
+        }
+    }
+
+    /// What the elements of the input get from the gradient of the output. The elements of one `phase`, which are a
+    /// stride apart, meet the same elements of the filter.
+    pub(super) fn backward(self, phase: usize) -> Axis {
+        let Geometry { input, output, filter, stride, dilation, padding } = self;
+        // Element k of the filter meets the phase if the stride divides this.
+        let distance = |k: usize| (phase + padding) as isize - (k * dilation) as isize;
+        let meets = |k: &usize| distance(*k).rem_euclid(stride as isize) == 0;
+        let first = (0..filter).find(meets);
+        let next = first.and_then(|first| (first + 1..filter).find(meets));
+        let between = next.zip(first).map_or(filter, |(next, first)| next - first);
+        Axis {
+            source: output,
+            count: input.saturating_sub(phase).div_ceil(stride),
+            step: 1,
+            start: first.map_or(0, |first| distance(first) / stride as isize),
+            stride: -((between * dilation / stride) as isize),
+            taps: first.map_or(0, |first| (filter - first).div_ceil(between)),
+            first: first.unwrap_or(0),
+            between,
+            output_first: phase,
+            output_step: stride,
+        }
+    }
+}
+
+impl Axis {
+    fn offset(&self, tap: usize) -> isize {
+        self.start + tap as isize * self.stride
+    }
+
+    fn shift(&self, tap: usize) -> isize {
+        self.offset(tap).div_euclid(self.step as isize)
+    }
+
+    fn by_phase(&self) -> bool {
+        self.taps >= self.step
+    }
+
+    /// The element of the filter that a tap meets.
+    pub(super) fn met(&self, tap: usize) -> usize {
+        self.first + tap * self.between
+    }
+
+    /// A copy of the source has its elements sorted by their remainder modulo the step, so that those which neighbouring
+    /// results meet are neighbours. This is the number of remainders, or the number of taps if that is smaller.
+    pub(super) fn lines(&self) -> usize {
+        if self.by_phase() { self.step } else { self.taps }
+    }
+
+    /// The elements of each line that `count` neighbouring results meet.
+    pub(super) fn reach(&self, count: usize) -> usize {
+        count + (self.highest() - self.lowest()) as usize
+    }
+
+    fn lowest(&self) -> isize {
+        self.shift(0).min(self.shift(self.taps.saturating_sub(1)))
+    }
+
+    fn highest(&self) -> isize {
+        self.shift(0).max(self.shift(self.taps.saturating_sub(1)))
+    }
+
+    /// The line that a tap meets, and the place within the line, for the first of some results.
+    pub(super) fn place(&self, tap: usize) -> [usize; 2] {
+        let line =
+            if self.by_phase() { self.offset(tap).rem_euclid(self.step as isize) as usize } else { tap };
+        [line, (self.shift(tap) - self.lowest()) as usize]
+    }
+
+    /// The element of the source at a place of a line, for results from `first` on, if the source has it.
+    pub(super) fn element(&self, first: usize, line: usize, place: usize) -> Option<usize> {
+        let step = self.step as isize;
+        let phase = if self.by_phase() { line as isize } else { self.offset(line).rem_euclid(step) };
+        let at = (first as isize + self.lowest() + place as isize) * step + phase;
+        usize::try_from(at).ok().filter(|&at| at < self.source)
+    }
+
+    /// The distance in the source between the elements of neighbouring places.
+    pub(super) fn step(&self) -> usize {
+        self.step
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn geometries() -> impl Iterator<Item = Geometry> {
+        let sizes = (1..9).flat_map(|input| (1..5).map(move |filter| (input, filter)));
+        let steps = (1..5).flat_map(|stride| (1..4).map(move |dilation| (stride, dilation)));
+        let steps: Vec<_> = steps.flat_map(|steps| (0..4).map(move |padding| (steps, padding))).collect();
+        sizes.flat_map(move |(input, filter)| {
+            let steps = steps.clone().into_iter();
+            steps.filter_map(move |((stride, dilation), padding)| {
+                let covered = (filter - 1) * dilation + 1;
+                let slack = usize::checked_sub(input + 2 * padding, covered)?;
+                Some(Geometry { input, output: slack / stride + 1, filter, stride, dilation, padding })
+            })
+        })
+    }
+
+    /// The triples of input, filter and output elements that meet.
+    fn meetings(geometry: Geometry) -> Vec<[usize; 3]> {
+        let mut all = Vec::new();
+        for output in 0..geometry.output {
+            for k in 0..geometry.filter {
+                let at = (output * geometry.stride + k * geometry.dilation).checked_sub(geometry.padding);
+                all.extend(at.filter(|&at| at < geometry.input).map(|input| [input, k, output]));
+            }
+        }
+        all.sort_unstable();
+        all
+    }
+
+    /// For results from each `first` on: the results, the elements of the filter and of the source that meet.
+    fn met(axis: Axis, first: usize) -> Vec<[usize; 3]> {
+        let mut all = Vec::new();
+        let count = axis.count - first;
+        for tap in 0..axis.taps {
+            let [line, place] = axis.place(tap);
+            assert!(line < axis.lines() && place + count <= axis.reach(count));
+            for q in 0..count {
+                let result = axis.output_first + (first + q) * axis.output_step;
+                let element = axis.element(first, line, place + q);
+                all.extend(element.map(|element| [result, axis.met(tap), element]));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn results_meet_what_the_definition_says() {
+        for geometry in geometries() {
+            let mut forward: Vec<_> =
+                met(geometry.forward(), 0).into_iter().map(|[output, k, input]| [input, k, output]).collect();
+            forward.sort_unstable();
+            assert_eq!(forward, meetings(geometry));
+            let mut backward: Vec<_> = (0..geometry.stride.min(geometry.input))
+                .flat_map(|phase| met(geometry.backward(phase), 0))
+                .collect();
+            backward.sort_unstable();
+            assert_eq!(backward, meetings(geometry));
+        }
+    }
+
+    #[test]
+    fn a_part_of_the_results_meets_the_same() {
+        for geometry in geometries() {
+            for axis in [geometry.forward(), geometry.backward(0)] {
+                let all = met(axis, 0);
+                for first in 0..axis.count {
+                    let from = axis.output_first + first * axis.output_step;
+                    let part: Vec<_> = all.iter().copied().filter(|[result, ..]| *result >= from).collect();
+                    assert_eq!(met(axis, first), part);
+                }
+            }
+        }
+    }
+}

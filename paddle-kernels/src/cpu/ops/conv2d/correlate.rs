@@ -1,0 +1,253 @@
+//! Results of convolutions, and gradients of images: sums over the channels of an image and the elements of a filter.
+//!
+//! A kernel computes some neighbouring results of one row, for some filters at once. Its sums stay in registers while it
+//! goes over all channels and all elements of the filters: an element of the image is broadcast, and multiplied by the
+//! elements of several filters, which are neighbours in packed filters. Each sum is one chain of multiply-adds, so its
+//! bits do not depend on strips or threads.
+#![allow(unsafe_code, reason = "computes with vectors")]
+
+use std::mem::MaybeUninit;
+
+use super::filters::{Filters, REGISTERS};
+use super::strips::{CHANNELS, COPY_BYTES, RESULTS, Strip, Strips};
+use super::taps::Taps;
+use crate::cpu::isa::{Isa, Level};
+use crate::cpu::matmul::transpose;
+use crate::cpu::number::Float;
+use crate::cpu::vector::Vector;
+use crate::team::Team;
+
+/// Sums over the channels of images and the elements of filters.
+pub(super) struct Correlation<'a, T> {
+    pub(super) strips: Strips,
+    pub(super) taps: Taps,
+    pub(super) filters: Filters,
+    pub(super) packed: &'a [T],
+    /// The images: for each image and group, the channels.
+    pub(super) source: &'a [T],
+    pub(super) images: usize,
+    /// The height and width of results, of which the strips may be a part.
+    pub(super) result: [usize; 2],
+    pub(super) out: *mut T,
+}
+
+// SAFETY: threads write results that do not overlap.
+unsafe impl<T: Sync> Sync for Correlation<'_, T> {}
+
+/// Memory on the stack.
+#[repr(align(64))]
+pub(super) struct Stack<const BYTES: usize>(
+    #[allow(dead_code, reason = "written and read through its pointer")] MaybeUninit<[u8; BYTES]>,
+);
+
+impl<const BYTES: usize> Stack<BYTES> {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Stack(MaybeUninit::uninit())
+    }
+}
+
+/// The bytes of the results of a strip, for one block of filters: two of the widest registers for each result.
+pub(super) const TILE_BYTES: usize = RESULTS * REGISTERS * 64;
+
+/// About so many pieces of work keep a team busy.
+const PIECES: usize = 8;
+
+impl<T: Float> Correlation<'_, T> {
+    /// Computes all results.
+    pub(super) fn run(&self, isa: Isa, team: &Team) {
+        let strips = self.images * self.filters.groups * self.strips.count();
+        let blocks = self.filters.blocks();
+        // Each share of the blocks copies the strip again.
+        let shares = PIECES.div_ceil(strips.max(1)).min(blocks);
+        team.run(strips * shares, &|index| {
+            let (strip, share) = (index / shares, index % shares);
+            let blocks = [share, share + 1].map(|share| share * blocks / shares);
+            // SAFETY: an `Isa` exists only where the machine has it.
+            unsafe {
+                match isa.level() {
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Avx512 => self.strip_avx512(strip, blocks),
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Avx2 => self.strip_avx2(strip, blocks),
+                    Level::Portable => self.strip::<T::Portable>(strip, blocks),
+                }
+            }
+        });
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+    fn strip_avx512(&self, strip: usize, blocks: [usize; 2]) {
+        // SAFETY: this function is compiled for these registers.
+        unsafe { self.strip::<T::Avx512>(strip, blocks) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    fn strip_avx2(&self, strip: usize, blocks: [usize; 2]) {
+        // SAFETY: this function is compiled for these registers.
+        unsafe { self.strip::<T::Avx2>(strip, blocks) }
+    }
+
+    /// Computes the results of a strip for some blocks of filters.
+    ///
+    /// # Safety
+    /// The machine has the instruction set of `V`.
+    #[inline(always)]
+    unsafe fn strip<V: Vector<Element = T>>(&self, index: usize, [first, end]: [usize; 2]) {
+        let (planes, index) = (index / self.strips.count(), index % self.strips.count());
+        let group = planes % self.filters.groups;
+        let strip = self.strips.strip(index);
+        let [rows, columns] = strip.clone().map(|range| range.len());
+        let size = self.strips.channels * self.strips.axes[0].source * self.strips.axes[1].source;
+        let mut copy = Stack::<COPY_BYTES>::new();
+        let mut tile = Stack::<TILE_BYTES>::new();
+        let (copy, tile) = ((&raw mut copy).cast::<T>(), (&raw mut tile).cast::<T>());
+        let plane = self.result[0] * self.result[1];
+        // SAFETY: the strip's copy, and its results for one block, have room; results are inside of the output.
+        unsafe {
+            self.strips.copy(&self.source[planes * size..][..size], &strip, copy);
+            for block in first..end {
+                let width = self.filters.width(block);
+                let packed = &self.packed[group * self.filters.group() + self.filters.block(block)..];
+                let at_once = most_columns(columns, width / V::LANES, V::REGISTERS);
+                for row in 0..rows {
+                    let copy = copy.cast_const().add(row * self.strips.row());
+                    let mut done = 0;
+                    while done < columns {
+                        // The last ones may be computed twice.
+                        let column = done.min(columns - at_once);
+                        let from = copy.add(column * CHANNELS);
+                        let to = tile.add((row * columns + column) * width);
+                        self.results::<V>(at_once, from, packed.as_ptr(), width, to);
+                        done += at_once;
+                    }
+                }
+                let outer = block * self.filters.widest();
+                let count = (self.filters.outer - outer).min(width);
+                let out = self.out.add((planes * self.filters.outer + outer) * plane);
+                self.store(tile, width, count, &strip, out);
+            }
+        }
+    }
+
+    /// Copies the results of a strip, which are `width` apart in `tile`, to the planes of `count` channels.
+    ///
+    /// # Safety
+    /// The results are inside of `tile` and of the planes.
+    #[inline(always)]
+    unsafe fn store(&self, tile: *const T, width: usize, count: usize, strip: &Strip, out: *mut T) {
+        let [rows, columns] = strip;
+        let [down, across] = self.strips.axes;
+        let plane = self.result[0] * self.result[1];
+        for (row, y) in rows.clone().enumerate() {
+            let y = down.output_first + y * down.output_step;
+            let x = across.output_first + columns.start * across.output_step;
+            // SAFETY: the caller's.
+            unsafe {
+                let (from, to) = (tile.add(row * columns.len() * width), out.add(y * self.result[1] + x));
+                if across.output_step == 1 {
+                    transpose(from, width, to, plane, count, columns.len());
+                } else {
+                    for channel in 0..count {
+                        for column in 0..columns.len() {
+                            *to.add(channel * plane + column * across.output_step) =
+                                *from.add(column * width + channel);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Computes `count` neighbouring results for a block of filters that is `width` wide.
+    ///
+    /// # Safety
+    /// As for [`Self::block`].
+    #[inline(always)]
+    unsafe fn results<V: Vector<Element = T>>(
+        &self,
+        count: usize,
+        from: *const T,
+        packed: *const T,
+        width: usize,
+        to: *mut T,
+    ) {
+        macro_rules! by_count {
+            ($($registers:literal: $($count:literal)*;)*) => {
+                match (width / V::LANES, count) {
+                    $($(($registers, $count) => self.block::<V, $count, $registers>(from, packed, to),)*)*
+                    _ => unreachable!("most_columns gives no other"),
+                }
+            };
+        }
+        // SAFETY: the caller's.
+        unsafe {
+            by_count! {
+                1: 1 2 4 6 7 8 10 12 14 16 24 28;
+                2: 1 2 4 6 7 8 10 12 14;
+            }
+        }
+    }
+
+    /// The kernel: `COLUMNS` results for `WIDTH` registers of filters, their sums held in registers.
+    ///
+    /// # Safety
+    /// `from` points at the row of a copy and at the first of the results, `packed` at the block of packed filters, `to`
+    /// at the results; the machine has the instruction set of `V`.
+    #[inline(always)]
+    unsafe fn block<V: Vector<Element = T>, const COLUMNS: usize, const WIDTH: usize>(
+        &self,
+        from: *const T,
+        packed: *const T,
+        to: *mut T,
+    ) {
+        let width = WIDTH * V::LANES;
+        // SAFETY: the copy has all that the results meet, and the packed filters all that they are multiplied by.
+        unsafe {
+            let mut sums = [[V::splat(T::ZERO); WIDTH]; COLUMNS];
+            for inner in 0..self.strips.channels.div_ceil(CHANNELS) {
+                let channels = self.filters.channels(inner);
+                let from = from.add(inner * self.strips.block());
+                let packed = packed.add(self.filters.element(width, inner, 0));
+                for tap in self.taps.all() {
+                    let mut weights = packed.add(tap.element * channels * width);
+                    let mut from = from.add(tap.met);
+                    for _ in 0..channels {
+                        let mut weight = [V::splat(T::ZERO); WIDTH];
+                        for (w, weight) in weight.iter_mut().enumerate() {
+                            *weight = V::load(weights.add(w * V::LANES));
+                        }
+                        for (column, sums) in sums.iter_mut().enumerate() {
+                            let value = V::splat(*from.add(column * CHANNELS));
+                            for (weight, sum) in weight.iter().zip(sums) {
+                                *sum = value.mul_add(*weight, *sum);
+                            }
+                        }
+                        weights = weights.add(width);
+                        from = from.add(1);
+                    }
+                }
+            }
+            for (column, sums) in sums.iter().enumerate() {
+                for (w, sum) in sums.iter().enumerate() {
+                    sum.store(to.add(column * width + w * V::LANES));
+                }
+            }
+        }
+    }
+}
+
+/// The number of neighbouring results that a kernel computes at once, for blocks of `width` registers.
+fn most_columns(columns: usize, width: usize, registers: usize) -> usize {
+    let all: &[usize] = match width {
+        1 => &[1, 2, 4, 6, 7, 8, 10, 12, 14, 16, 24, 28],
+        _ => &[1, 2, 4, 6, 7, 8, 10, 12, 14],
+    };
+    // Registers for sums, for elements of filters, and for the element of the image.
+    let fits = |&count: &usize| count <= columns && (count + 1) * width < registers;
+    // A step of the kernel takes its multiply-adds, its loads, or the time of one multiply-add.
+    let cost = |&count: &usize| columns.div_ceil(count) * (count * width).max(count + width).max(8);
+    all.iter().copied().rev().filter(fits).min_by_key(cost).unwrap_or(1)
+}

@@ -1,0 +1,141 @@
+//! Filters in the order in which kernels read them.
+#![allow(unsafe_code, reason = "transposes blocks through raw pointers")]
+
+use super::strips::CHANNELS;
+use crate::cpu::isa::{Isa, dispatch};
+use crate::cpu::matmul::transpose;
+use crate::cpu::number::Float;
+use crate::cpu::pieces::pieces;
+use crate::team::Team;
+
+/// The filters of a group as a matrix from inner channels, which are summed over, to outer ones, which results have.
+///
+/// Packed filters are in blocks of outer channels, as wide as a kernel computes at once. In a block there are blocks of
+/// inner channels; for each of these all elements of the filter; for each element the inner channels; and for each the
+/// outer channels, which are neighbours.
+#[derive(Clone, Copy)]
+pub(super) struct Filters {
+    pub(super) groups: usize,
+    pub(super) inner: usize,
+    pub(super) outer: usize,
+    /// Height and width of a filter.
+    pub(super) size: [usize; 2],
+    /// The lanes of a register.
+    pub(super) lanes: usize,
+}
+
+/// The most registers of a block.
+pub(super) const REGISTERS: usize = 2;
+
+impl Filters {
+    /// The elements of a filter.
+    pub(super) fn elements(&self) -> usize {
+        self.size[0] * self.size[1]
+    }
+
+    /// The outer channels of a block, rounded up to whole registers.
+    pub(super) fn width(&self, block: usize) -> usize {
+        let rest = self.outer - block * self.widest();
+        rest.next_multiple_of(self.lanes).min(self.widest())
+    }
+
+    /// The outer channels of all blocks but the last.
+    pub(super) fn widest(&self) -> usize {
+        REGISTERS * self.lanes
+    }
+
+    pub(super) fn blocks(&self) -> usize {
+        self.outer.div_ceil(self.widest())
+    }
+
+    /// The number of elements of a group.
+    pub(super) fn group(&self) -> usize {
+        self.outer.next_multiple_of(self.lanes) * self.inner * self.elements()
+    }
+
+    /// Where a block of outer channels begins in its group.
+    pub(super) fn block(&self, block: usize) -> usize {
+        block * self.widest() * self.inner * self.elements()
+    }
+
+    /// The inner channels of a block.
+    pub(super) fn channels(&self, inner: usize) -> usize {
+        (self.inner - inner * CHANNELS).min(CHANNELS)
+    }
+
+    /// Where in a block of outer channels, `width` wide, an element of the filter begins for a block of inner channels.
+    pub(super) fn element(&self, width: usize, inner: usize, element: usize) -> usize {
+        (inner * CHANNELS * self.elements() + element * self.channels(inner)) * width
+    }
+
+    /// Packs filters. `distances` are those of neighbouring groups, outer and inner channels in `filters`.
+    pub(super) fn pack<T: Float>(&self, team: &Team, filters: &[T], distances: [usize; 3], packed: &mut [T]) {
+        let [group, outer, inner] = distances;
+        // Each piece is what one inner channel meets in one group.
+        let blocks = self.inner.div_ceil(CHANNELS) * self.blocks();
+        let packed = Shared(packed.as_mut_ptr());
+        team.run(self.groups * blocks, &|index| {
+            let (at, index) = (index / blocks, index % blocks);
+            let (block, channels) = (index % self.blocks(), index / self.blocks());
+            let (width, first) = (self.width(block), block * self.widest());
+            let count = (self.outer - first).min(width);
+            let step = self.channels(channels) * width;
+            for channel in 0..self.channels(channels) {
+                let from = &filters[at * group + first * outer + (channels * CHANNELS + channel) * inner..];
+                let to = at * self.group() + self.block(block) + self.element(width, channels, 0);
+                // SAFETY: reads the elements of `count` filters, and writes those of one inner channel in one block,
+                // which no other piece has.
+                unsafe {
+                    let to = packed.at(to + channel * width);
+                    transpose(from.as_ptr(), outer, to, step, self.elements(), count);
+                    for element in 0..self.elements() {
+                        to.add(element * step + count).write_bytes(0, width - count);
+                    }
+                }
+            }
+        });
+    }
+
+    /// Adds up partial gradients of filters in their order, and brings the sum back to the order of the filters. A partial
+    /// gradient has for each group and element of a filter the inner channels, and for each of these the outer ones.
+    pub(super) fn unpack<T: Float>(&self, isa: Isa, team: &Team, parts: &mut [T], filters: &mut [T]) {
+        let (sum, others) = parts.split_at_mut(self.groups * self.group());
+        pieces(team, sum, PIECE, &|piece, sum| {
+            for other in others.chunks_exact(self.groups * self.group()) {
+                add(isa, &other[piece * PIECE..][..sum.len()], sum);
+            }
+        });
+        let (width, to) = (self.outer.next_multiple_of(self.lanes), Shared(filters.as_mut_ptr()));
+        team.run(self.groups * self.inner, &|index| {
+            let (group, channel) = (index / self.inner, index % self.inner);
+            let from = &sum[group * self.group() + channel * width..];
+            let to = to.at((group * self.outer * self.inner + channel) * self.elements());
+            let (stride, step) = (self.inner * width, self.inner * self.elements());
+            // SAFETY: reads the elements of one inner channel, and writes them where no other thread does.
+            unsafe { transpose(from.as_ptr(), stride, to, step, self.outer, self.elements()) };
+        });
+    }
+}
+
+/// The elements that a thread adds up at once.
+const PIECE: usize = 4096;
+
+dispatch! {
+    fn add<const FUSED: bool, T: Float>(isa, from: &[T], to: &mut [T]) {
+        for (to, from) in to.iter_mut().zip(from) {
+            *to += *from;
+        }
+    }
+}
+
+/// Elements of which threads write parts.
+struct Shared<T>(*mut T);
+
+// SAFETY: threads write parts that do not overlap.
+unsafe impl<T: Send> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    fn at(&self, offset: usize) -> *mut T {
+        self.0.wrapping_add(offset)
+    }
+}

@@ -1,0 +1,186 @@
+//! Strips of results, and the copies of the parts of images that they meet.
+//!
+//! A copy has the channels in blocks: the channels of a block are neighbours, and so are the elements that neighbouring
+//! results meet. So a kernel finds all that it needs at constant distances from one address. Around the image a copy has
+//! zeros.
+#![allow(unsafe_code, reason = "writes copies through raw pointers")]
+
+use std::ops::Range;
+
+use super::axis::Axis;
+use crate::cpu::number::Float;
+use crate::cpu::vector::{BLOCK, Element};
+
+/// The number of channels in a block.
+pub(super) const CHANNELS: usize = 16;
+/// The most bytes of a copy.
+pub(super) const COPY_BYTES: usize = 192 * 1024;
+/// About so many bytes of a copy stay in the first-level cache.
+const NEAR_BYTES: usize = 32 * 1024;
+/// The most results of a strip.
+pub(super) const RESULTS: usize = 256;
+/// A strip has at least about so many rows: neighbouring strips copy the rows that both meet.
+const ROWS: usize = 4;
+
+/// The strips that results are cut into.
+#[derive(Clone, Copy)]
+pub(super) struct Strips {
+    pub(super) axes: [Axis; 2],
+    /// The number of channels in the source.
+    pub(super) channels: usize,
+    /// The rows and columns of a strip.
+    size: [usize; 2],
+}
+
+/// The rows and columns of results in a strip.
+pub(super) type Strip = [Range<usize>; 2];
+
+impl Strips {
+    /// Cuts the results into strips whose copies, of elements `T`, are small enough; none if there are no such strips.
+    /// If possible there are at least `pieces` of them.
+    pub(super) fn new<T>(axes: [Axis; 2], channels: usize, pieces: usize) -> Option<Strips> {
+        let [rows, columns] = axes.map(|axis| axis.count.max(1));
+        let bytes = |size: [usize; 2]| {
+            let strips = Strips { axes, channels, size };
+            strips.elements().saturating_mul(size_of::<T>())
+        };
+        let across = (1..=columns).find_map(|cuts| {
+            let columns = columns.div_ceil(cuts);
+            (columns <= RESULTS && bytes([1, columns]) <= COPY_BYTES).then_some(columns)
+        })?;
+        let most = (RESULTS / across).min(rows).min(rows.div_ceil(pieces.max(1)).max(ROWS));
+        let fits = |most_bytes| (1..=most).rev().find(|&rows| bytes([rows, across]) <= most_bytes);
+        let near = fits(NEAR_BYTES).filter(|&rows| rows >= ROWS.min(most));
+        let high = near.or_else(|| fits(COPY_BYTES).map(|rows| rows.min(ROWS)))?;
+        // Strips of about the same height.
+        let high = rows.div_ceil(rows.div_ceil(high));
+        Some(Strips { axes, channels, size: [high, across] })
+    }
+
+    pub(super) fn count(&self) -> usize {
+        let [down, across] = self.cuts();
+        down * across
+    }
+
+    fn cuts(&self) -> [usize; 2] {
+        [0, 1].map(|at| self.axes[at].count.div_ceil(self.size[at]))
+    }
+
+    pub(super) fn strip(&self, index: usize) -> Strip {
+        let [_, across] = self.cuts();
+        let at = [index / across, index % across];
+        [0, 1].map(|axis| {
+            let first = at[axis] * self.size[axis];
+            first..self.axes[axis].count.min(first + self.size[axis])
+        })
+    }
+
+    /// The elements of the largest copy.
+    fn elements(&self) -> usize {
+        let [down, across] = [0, 1].map(|at| self.axes[at].lines() * self.axes[at].reach(self.size[at]));
+        self.channels.div_ceil(CHANNELS).saturating_mul(down).saturating_mul(across).saturating_mul(CHANNELS)
+    }
+
+    /// The distance of neighbouring rows of results in a copy.
+    pub(super) fn row(&self) -> usize {
+        self.axes[1].lines() * self.line()
+    }
+
+    fn line(&self) -> usize {
+        self.axes[1].reach(self.size[1]) * CHANNELS
+    }
+
+    /// The distance of neighbouring blocks of channels in a copy.
+    pub(super) fn block(&self) -> usize {
+        self.axes[0].lines() * self.axes[0].reach(self.size[0]) * self.row()
+    }
+
+    /// Where a copy has the element of the first channel that the first result meets with two taps.
+    pub(super) fn met(&self, taps: [usize; 2]) -> usize {
+        let [[line_y, y], [line_x, x]] = [0, 1].map(|at| self.axes[at].place(taps[at]));
+        (line_y * self.axes[0].reach(self.size[0]) + y) * self.row() + line_x * self.line() + x * CHANNELS
+    }
+
+    /// Copies the part of an image, whose channels are planes, that the results of a strip meet.
+    ///
+    /// # Safety
+    /// `to` is valid for writing [`COPY_BYTES`] bytes.
+    #[inline(always)]
+    pub(super) unsafe fn copy<T: Float>(&self, source: &[T], strip: &Strip, to: *mut T) {
+        let plane = self.axes[0].source * self.axes[1].source;
+        for (block, planes) in source.chunks(plane * CHANNELS).enumerate() {
+            for line in 0..self.axes[0].lines() {
+                let reach = self.axes[0].reach(strip[0].len());
+                for place in 0..reach {
+                    let at = line * self.axes[0].reach(self.size[0]) + place;
+                    // SAFETY: the row is inside of the copy.
+                    unsafe {
+                        let to = to.add(block * self.block() + at * self.row());
+                        match self.axes[0].element(strip[0].start, line, place) {
+                            Some(y) => {
+                                self.copy_row(&planes[y * self.axes[1].source..], plane, &strip[1], to)
+                            }
+                            None => to.write_bytes(0, self.row()),
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Copies a row of a block of channels. `planes` begin with the row.
+    ///
+    /// # Safety
+    /// `to` is valid for writing [`row`](Self::row) elements.
+    #[inline(always)]
+    unsafe fn copy_row<T: Float>(&self, planes: &[T], plane: usize, columns: &Range<usize>, to: *mut T) {
+        let axis = self.axes[1];
+        let channels = planes.len().div_ceil(plane);
+        let reach = axis.reach(columns.len());
+        for line in 0..axis.lines() {
+            let element = |place| axis.element(columns.start, line, place);
+            let low = (0..reach).find(|&place| element(place).is_some()).unwrap_or(reach);
+            let high =
+                (low..reach).rev().find(|&place| element(place).is_some()).map_or(low, |last| last + 1);
+            // SAFETY: the line is inside of the row; elements `low..high` are inside of the planes.
+            unsafe {
+                let to = to.add(line * self.line());
+                to.write_bytes(0, low * CHANNELS);
+                to.add(high * CHANNELS).write_bytes(0, (reach - high) * CHANNELS);
+                let Some(first) = element(low).filter(|_| low < high) else { continue };
+                let from = planes.as_ptr().add(first);
+                interleave(from, [plane, axis.step()], to.add(low * CHANNELS), channels, high - low);
+            }
+        }
+    }
+}
+
+/// Copies `count` elements of each channel: `to[i * CHANNELS + c] = from[c * plane + i * step]`.
+///
+/// # Safety
+/// These elements are valid.
+#[inline(always)]
+unsafe fn interleave<T: Element>(
+    from: *const T,
+    [plane, step]: [usize; 2],
+    to: *mut T,
+    channels: usize,
+    count: usize,
+) {
+    let whole = if step == 1 { count - count % BLOCK } else { 0 };
+    let blocks = channels - channels % BLOCK;
+    // SAFETY: the caller's.
+    unsafe {
+        for i in (0..whole).step_by(BLOCK) {
+            for c in (0..blocks).step_by(BLOCK) {
+                T::transpose_block(from.add(c * plane + i), plane, to.add(i * CHANNELS + c), CHANNELS);
+            }
+        }
+        for c in 0..channels {
+            let first = if c < blocks { whole } else { 0 };
+            for i in first..count {
+                *to.add(i * CHANNELS + c) = *from.add(c * plane + i * step);
+            }
+        }
+    }
+}
