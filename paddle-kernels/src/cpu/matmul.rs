@@ -12,7 +12,8 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::isa::{Isa, Level};
-use super::vector::{BLOCK, Element, Vector};
+use super::transpose::transpose;
+use super::vector::{Element, Vector};
 use crate::team::Team;
 
 /// C\[m, n\] = op(A)\[m, k\] · op(B)\[k, n\], all dense and row-major.
@@ -494,51 +495,6 @@ struct Strip<T> {
     b: Operand<T>,
     /// Adds to C.
     add: bool,
-}
-
-/// `to[p * step + j] = from[j * stride + p]` for `p < depth`, `j < width`.
-///
-/// # Safety
-/// These elements are valid.
-#[inline(always)]
-pub(super) unsafe fn transpose<T: Element>(
-    from: *const T,
-    stride: usize,
-    to: *mut T,
-    step: usize,
-    depth: usize,
-    width: usize,
-) {
-    /// A cache line of the narrower element: lines of `to` are filled before they leave the cache, and lines of
-    /// `from` used up.
-    const LINE: usize = 16;
-    // SAFETY: the caller's.
-    unsafe {
-        let mut start = 0;
-        while start < depth {
-            let end = depth.min(start + LINE);
-            let mut j = 0;
-            while j + BLOCK <= width {
-                let mut p = start;
-                while p + BLOCK <= end {
-                    T::transpose_block(from.add(j * stride + p), stride, to.add(p * step + j), step);
-                    p += BLOCK;
-                }
-                for p in p..end {
-                    for l in j..j + BLOCK {
-                        *to.add(p * step + l) = *from.add(l * stride + p);
-                    }
-                }
-                j += BLOCK;
-            }
-            for j in j..width {
-                for p in start..end {
-                    *to.add(p * step + j) = *from.add(j * stride + p);
-                }
-            }
-            start = end;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod real;
 mod scratch;
 mod sequence_pieces;
 mod sum;
+mod transpose;
 mod vector;
 mod view;
 

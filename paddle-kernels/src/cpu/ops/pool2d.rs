@@ -1,22 +1,21 @@
-//! `pool2d`, its gradient, and maxima with their positions. Threads share the channels of all images.
+//! `pool2d`, its gradient, and maxima with their positions. Threads share the channels of all images, of which several are
+//! computed side by side.
 
-mod windows;
+mod lanes;
 
 use std::marker::PhantomData;
 
 use paddle_core::ops::{MaxPool2dWithIndex, Pool2d, Pool2dGrad, PoolKind};
 use paddle_core::plan::{Extent, KernelError, OperandType, Unsupported};
 
-use self::windows::RUN;
+use self::lanes::{Largest, WINDOWS, larger};
 use super::Compile;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
 use crate::cpu::pieces::{pairs, pieces};
-
-/// The least number of elements that one thread pools at a time.
-const PIECE: usize = 1 << 12;
+use crate::cpu::transpose::{LANES, separate};
 
 /// Pooling of one channel in a launch.
 #[derive(Clone, Copy)]
@@ -73,12 +72,9 @@ impl<T: Float> Body for Forward<T> {
         let (x, out) = (reads.get::<T>(0), writes.one::<T>());
         let [inputs, outputs] = [pool.input, pool.output].map(|[height, width]| height * width);
         assert_eq!(x.len() * outputs, out.len() * inputs, "as many channels");
-        let planes = PIECE.div_ceil(inputs.max(1));
-        pieces(&machine.team, out, planes * outputs, &|index, out| {
-            let x = &x[index * planes * inputs..];
-            for (x, out) in x.chunks_exact(inputs.max(1)).zip(out.chunks_exact_mut(outputs)) {
-                forward(machine.isa, pool, x, out);
-            }
+        pieces(&machine.team, out, LANES * outputs, &|index, out| {
+            let channels = out.len() / outputs;
+            forward(machine.isa, pool, &x[index * LANES * inputs..][..channels * inputs], out);
         });
         Ok(())
     }
@@ -86,8 +82,27 @@ impl<T: Float> Body for Forward<T> {
 
 dispatch! {
     fn forward<const FUSED: bool, T: Float>(isa, pool: Pool, x: &[T], out: &mut [T]) {
-        pool.runs(|first, count, windows| {
-            windows.pool(pool.op.pooling_type, x, &mut out[first..first + count]);
+        let [down, across] = pool.output;
+        pool.columns(|columns| {
+            for y in 0..down {
+                let mut results = [[T::ZERO; LANES]; WINDOWS];
+                match pool.op.pooling_type {
+                    PoolKind::Max => pool.fold(x, y, columns, &mut results, |before, x, _| {
+                        before.map_or(*x, |before| larger(before, x))
+                    }),
+                    PoolKind::Avg => {
+                        pool.fold(x, y, columns, &mut results, |before, x, _| {
+                            let mut sum = before.copied().unwrap_or([T::ZERO; LANES]);
+                            sum.iter_mut().zip(x).for_each(|(sum, x)| *sum += *x);
+                            sum
+                        });
+                        for (result, count) in results.iter_mut().zip(pool.counts::<T>(y, columns)) {
+                            result.iter_mut().for_each(|sum| *sum /= count);
+                        }
+                    }
+                }
+                separate(&results[..columns.len], out, down * across, y * across + columns.first);
+            }
         });
     }
 }
@@ -116,13 +131,10 @@ impl<T: Float> Body for WithIndex<T> {
         let (out, mask) = writes.two::<T, i32>();
         let [inputs, outputs] = [pool.input, pool.output].map(|[height, width]| height * width);
         assert_eq!(x.len() * outputs, out.len() * inputs, "as many channels");
-        let planes = PIECE.div_ceil(inputs.max(1));
-        let piece = planes * outputs;
+        let piece = LANES * outputs;
         pairs(&machine.team, (out, piece), (mask, piece), &|index, out, mask| {
-            let x = x[index * planes * inputs..].chunks_exact(inputs.max(1));
-            for ((x, out), mask) in x.zip(out.chunks_exact_mut(outputs)).zip(mask.chunks_exact_mut(outputs)) {
-                with_index(machine.isa, pool, x, out, mask);
-            }
+            let channels = out.len() / outputs;
+            with_index(machine.isa, pool, &x[index * LANES * inputs..][..channels * inputs], out, mask);
         });
         Ok(())
     }
@@ -130,11 +142,30 @@ impl<T: Float> Body for WithIndex<T> {
 
 dispatch! {
     fn with_index<const FUSED: bool, T: Float>(isa, pool: Pool, x: &[T], out: &mut [T], mask: &mut [i32]) {
-        pool.runs(|first, count, windows| {
-            let range = first..first + count;
-            windows.locate(x, &mut out[range.clone()], &mut mask[range]);
+        let results = pool.output[0] * pool.output[1];
+        largest(pool, x, |first, largest| {
+            for (result, largest) in largest.iter().enumerate() {
+                let (out, mask) = (out.iter_mut().skip(first + result), mask.iter_mut().skip(first + result));
+                let places = largest.values.iter().zip(largest.places);
+                for ((out, mask), (value, place)) in out.step_by(results).zip(mask.step_by(results)).zip(places) {
+                    (*out, *mask) = (*value, place);
+                }
+            }
         });
     }
+}
+
+/// Calls `work` with the largest elements of neighbouring windows, and the number of the first of these windows.
+#[inline(always)]
+fn largest<T: Float>(pool: Pool, x: &[T], mut work: impl FnMut(usize, &[Largest<T>])) {
+    let [down, across] = pool.output;
+    pool.columns(|columns| {
+        for y in 0..down {
+            let mut results = [Largest::<T>::NONE; WINDOWS];
+            pool.fold(x, y, columns, &mut results, Largest::next);
+            work(y * across + columns.first, &results[..columns.len]);
+        }
+    });
 }
 
 struct Backward<T> {
@@ -165,14 +196,13 @@ impl<T: Float> Body for Backward<T> {
         let x = if pool.op.pooling_type == PoolKind::Max { reads.get::<T>(1) } else { grad };
         let [inputs, outputs] = [pool.input, pool.output].map(|[height, width]| height * width);
         assert_eq!(out.len() * outputs, grad.len() * inputs, "as many channels");
-        let planes = PIECE.div_ceil(inputs.max(1));
-        pieces(&machine.team, out, planes * inputs, &|index, out| {
-            for (plane, out) in out.chunks_exact_mut(inputs).enumerate() {
-                let plane = index * planes + plane;
-                let x =
-                    if pool.op.pooling_type == PoolKind::Max { &x[plane * inputs..][..inputs] } else { x };
-                backward(machine.isa, pool, x, &grad[plane * outputs..][..outputs], out);
-            }
+        pieces(&machine.team, out, LANES * inputs, &|index, out| {
+            let (first, channels) = (index * LANES, out.len() / inputs);
+            let x = match pool.op.pooling_type {
+                PoolKind::Max => &x[first * inputs..][..channels * inputs],
+                PoolKind::Avg => x,
+            };
+            backward(machine.isa, pool, x, &grad[first * outputs..][..channels * outputs], out);
         });
         Ok(())
     }
@@ -181,22 +211,20 @@ impl<T: Float> Body for Backward<T> {
 dispatch! {
     fn backward<const FUSED: bool, T: Float>(isa, pool: Pool, x: &[T], grad: &[T], out: &mut [T]) {
         out.fill(T::ZERO);
-        let (mut values, mut places) = ([T::ZERO; RUN], [0; RUN]);
-        pool.runs(|first, count, windows| {
-            let (values, grad) = (&mut values[..count], &grad[first..first + count]);
-            match pool.op.pooling_type {
-                PoolKind::Max => {
-                    let places = &mut places[..count];
-                    windows.locate(x, values, places);
-                    for (place, grad) in places.iter().zip(grad).filter(|(place, _)| **place >= 0) {
-                        out[*place as usize] += *grad;
+        let [inputs, outputs] = [pool.input, pool.output].map(|[height, width]| height * width);
+        match pool.op.pooling_type {
+            PoolKind::Max => largest(pool, x, |first, largest| {
+                let planes = out.chunks_exact_mut(inputs).zip(grad.chunks_exact(outputs));
+                for (lane, (out, grad)) in planes.enumerate() {
+                    for (largest, grad) in largest.iter().zip(&grad[first..]) {
+                        // A window without elements has no largest one.
+                        if let Ok(place) = usize::try_from(largest.places[lane]) {
+                            out[place] += *grad;
+                        }
                     }
                 }
-                PoolKind::Avg => {
-                    values.copy_from_slice(grad);
-                    windows.spread(values, out);
-                }
-            }
-        });
+            }),
+            PoolKind::Avg => pool.columns(|columns| pool.spread(grad, columns, out)),
+        }
     }
 }

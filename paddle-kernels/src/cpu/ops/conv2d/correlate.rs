@@ -12,8 +12,8 @@ use super::filters::{Filters, REGISTERS};
 use super::strips::{CHANNELS, COPY_BYTES, RESULTS, Strip, Strips};
 use super::taps::Taps;
 use crate::cpu::isa::{Isa, Level};
-use crate::cpu::matmul::transpose;
 use crate::cpu::number::Float;
+use crate::cpu::transpose::transpose;
 use crate::cpu::vector::Vector;
 use crate::team::Team;
 

@@ -3,9 +3,9 @@
 
 use super::strips::CHANNELS;
 use crate::cpu::isa::{Isa, dispatch};
-use crate::cpu::matmul::transpose;
 use crate::cpu::number::Float;
 use crate::cpu::pieces::pieces;
+use crate::cpu::transpose::transpose;
 use crate::team::Team;
 
 /// The filters of a group as a matrix from inner channels, which are summed over, to outer ones, which results have.

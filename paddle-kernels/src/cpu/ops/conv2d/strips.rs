@@ -9,10 +9,10 @@ use std::ops::Range;
 
 use super::axis::Axis;
 use crate::cpu::number::Float;
-use crate::cpu::vector::{BLOCK, Element};
+use crate::cpu::transpose::{LANES, transpose};
 
 /// The number of channels in a block.
-pub(super) const CHANNELS: usize = 16;
+pub(super) const CHANNELS: usize = LANES;
 /// The most bytes of a copy.
 pub(super) const COPY_BYTES: usize = 192 * 1024;
 /// About so many bytes of a copy stay in the first-level cache.
@@ -160,25 +160,20 @@ impl Strips {
 /// # Safety
 /// These elements are valid.
 #[inline(always)]
-unsafe fn interleave<T: Element>(
+unsafe fn interleave<T: Float>(
     from: *const T,
     [plane, step]: [usize; 2],
     to: *mut T,
     channels: usize,
     count: usize,
 ) {
-    let whole = if step == 1 { count - count % BLOCK } else { 0 };
-    let blocks = channels - channels % BLOCK;
     // SAFETY: the caller's.
     unsafe {
-        for i in (0..whole).step_by(BLOCK) {
-            for c in (0..blocks).step_by(BLOCK) {
-                T::transpose_block(from.add(c * plane + i), plane, to.add(i * CHANNELS + c), CHANNELS);
-            }
+        if step == 1 {
+            return transpose(from, plane, to, CHANNELS, count, channels);
         }
         for c in 0..channels {
-            let first = if c < blocks { whole } else { 0 };
-            for i in first..count {
+            for i in 0..count {
                 *to.add(i * CHANNELS + c) = *from.add(c * plane + i * step);
             }
         }
