@@ -1,14 +1,12 @@
-//! `conv2d`, its gradients, and its transpose, which is one of them. They are products of matrices that are never
-//! stored: the product asks for panels of them, which are made from the images in the thread's own cache.
+//! `conv2d`, its gradients, and its transpose, which is one of them.
 //!
-//! | | a row of C | a column of C | the sum is over |
-//! | --- | --- | --- | --- |
-//! | forward | a filter | a window of an image | channels, elements of the filter |
-//! | for the images | a channel | an element of an image | elements of the filter, filters |
-//! | for the filters | a filter | a channel, an element of the filter | images, windows |
-//!
-//! Each element of a result is one chain of multiply-adds, in this order. Groups of one channel make no matrices; see
-//! `depthwise`.
+//! | | kernels |
+//! | --- | --- |
+//! | groups of one channel | `depthwise`: neighbouring results from elements of one plane |
+//! | results; gradients of images | `correlate`: a few results for a few filters in registers, over all channels |
+//! | gradients of filters | `gradient`: a few elements of a few filters in registers, over all results |
+//! | gradients of images with few channels or wide borders | `scatter`: products, added to the elements of each window |
+//! | filters that are too large for the others | products of matrices, of which `panels` makes what is needed |
 #![allow(unsafe_code, reason = "calls the matrix product")]
 
 mod axis;
@@ -18,6 +16,7 @@ mod direct;
 mod filters;
 mod gradient;
 mod panels;
+mod scatter;
 mod strips;
 mod taps;
 
@@ -254,43 +253,7 @@ impl Sizes {
         if self.grad_input_directly(machine, scratch, [filter, grad], out)? {
             return Ok(());
         }
-        let Machine { team, isa } = machine;
-        let (depth, elements) = (self.channels * self.filter.len(), self.input.len());
-        let grid = Grid::new::<T>(self.channels, elements, self.filters * self.filter.len());
-        let out = Shared(out.as_mut_ptr());
-        team.run(self.images * self.groups * grid.tiles(), &|index| {
-            let (image, tile) = (index / grid.tiles(), index % grid.tiles());
-            let group = image % self.groups;
-            let (rows, columns) = grid.tile(tile);
-            let filter = &filter[group * self.filters * depth..][..self.filters * depth];
-            for tap in 0..self.filter.len() {
-                // The window in which an element is the `tap`-th one; `None` if there is none.
-                let taps = [tap / self.filter.width, tap % self.filter.width];
-                let slides = [0, 1].map(|axis| Slide {
-                    step: 1,
-                    tap: 0,
-                    start: self.padding[axis] as isize - (taps[axis] * self.dilations[axis]) as isize,
-                    divisor: self.strides[axis] as isize,
-                });
-                let product = Product {
-                    k: self.filters,
-                    a: Operand { start: filter[tap..].as_ptr(), row: self.filter.len(), column: depth },
-                    b: Windows {
-                        planes: &grad[image * self.filters * self.output.len()..]
-                            [..self.filters * self.output.len()],
-                        source: self.output,
-                        filter: Plane { height: 1, width: 1 },
-                        result: self.input,
-                        slides,
-                    },
-                    c: out.at(image * self.channels * elements),
-                    c_row: elements,
-                    accumulate: tap > 0,
-                };
-                // SAFETY: the tile is inside the images of this group, and no other overlaps it.
-                unsafe { product.compute(*isa, rows.clone(), columns.clone()) };
-            }
-        });
+        self.scatter(machine, filter, grad, out);
         Ok(())
     }
 
@@ -340,3 +303,6 @@ impl Sizes {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

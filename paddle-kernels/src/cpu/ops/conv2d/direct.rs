@@ -83,7 +83,8 @@ impl Sizes {
         Ok(true)
     }
 
-    /// Computes the gradients of the images, unless a copy of a strip would be too large: then it returns false.
+    /// Computes the gradients of the images, unless a copy of a strip would be too large, or scattering is faster: then it
+    /// returns false.
     pub(super) fn grad_input_directly<T: Float>(
         &self,
         machine: &Machine,
@@ -96,10 +97,14 @@ impl Sizes {
             let down = (0..down.stride.min(down.input)).map(move |phase| down.backward(phase));
             down.flat_map(move |y| (0..across.stride.min(across.input)).map(move |x| [y, across.backward(x)]))
         };
-        if !phases().all(|axes| self.strips::<T>(axes, self.filters).is_some()) {
+        let filters = self.filters::<T>(machine.isa, [self.filters, self.channels]);
+        let cost =
+            |[y, x]: [Axis; 2]| y.count * y.taps * x.count * x.taps * self.filters * filters.width_of_all();
+        if phases().map(cost).sum::<usize>() > self.cost_of_scattering()
+            || !phases().all(|axes| self.strips::<T>(axes, self.filters).is_some())
+        {
             return Ok(false);
         }
-        let filters = self.filters::<T>(machine.isa, [self.filters, self.channels]);
         scratch.lend(filters.groups * filters.group(), |packed| {
             let outer = self.filter.len();
             let inner = self.channels * outer;

@@ -48,9 +48,14 @@ impl Filters {
         self.outer.div_ceil(self.widest())
     }
 
+    /// The outer channels of all blocks, the last rounded up to whole registers.
+    pub(super) fn width_of_all(&self) -> usize {
+        self.outer.next_multiple_of(self.lanes)
+    }
+
     /// The number of elements of a group.
     pub(super) fn group(&self) -> usize {
-        self.outer.next_multiple_of(self.lanes) * self.inner * self.elements()
+        self.width_of_all() * self.inner * self.elements()
     }
 
     /// Where a block of outer channels begins in its group.
@@ -105,7 +110,7 @@ impl Filters {
                 add(isa, &other[piece * PIECE..][..sum.len()], sum);
             }
         });
-        let (width, to) = (self.outer.next_multiple_of(self.lanes), Shared(filters.as_mut_ptr()));
+        let (width, to) = (self.width_of_all(), Shared(filters.as_mut_ptr()));
         team.run(self.groups * self.inner, &|index| {
             let (group, channel) = (index / self.inner, index % self.inner);
             let from = &sum[group * self.group() + channel * width..];

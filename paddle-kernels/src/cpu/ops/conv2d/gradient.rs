@@ -43,11 +43,6 @@ pub(super) fn parts(strips: usize, elements: usize) -> usize {
 }
 
 impl<T: Float> FilterGradient<'_, T> {
-    /// The width of the outer channels of a partial gradient.
-    fn width(filters: &Filters) -> usize {
-        filters.outer.next_multiple_of(filters.lanes)
-    }
-
     /// Computes the partial gradients.
     pub(super) fn run(&self, isa: Isa, team: &Team, parts: usize) {
         let strips = self.images * self.strips.count();
@@ -178,7 +173,7 @@ impl<T: Float> FilterGradient<'_, T> {
         [rows, columns]: &Strip,
         to: *mut T,
     ) {
-        let (inner, width) = (self.filters.inner, Self::width(&self.filters));
+        let (inner, width) = (self.filters.inner, self.filters.width_of_all());
         let runs = inner / RUN;
         let taps = self.taps.all();
         let count = taps.len() * runs;

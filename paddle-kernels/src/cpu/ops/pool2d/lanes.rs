@@ -155,10 +155,12 @@ impl<T: Float> Largest<T> {
             return Largest { values: *x, places: [place as i32; LANES] };
         };
         let mut largest = *before;
-        for ((value, at), x) in largest.values.iter_mut().zip(&mut largest.places).zip(x) {
-            let is_larger = *x > *value;
-            *at = if is_larger { place as i32 } else { *at };
-            *value = if is_larger { *x } else { *value };
+        // Two loops, each of which becomes a comparison and a selection of registers.
+        for ((place_of, before), x) in largest.places.iter_mut().zip(&before.values).zip(x) {
+            *place_of = if *x > *before { place as i32 } else { *place_of };
+        }
+        for (value, x) in largest.values.iter_mut().zip(x) {
+            *value = if *x > *value { *x } else { *value };
         }
         largest
     }
