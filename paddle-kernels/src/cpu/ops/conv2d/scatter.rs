@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use super::correlate::Stack;
 use super::{Shared, Sizes};
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::Machine;
@@ -17,8 +18,6 @@ use crate::cpu::number::Float;
 const ROWS: usize = 128;
 /// The most columns of a product.
 const COLUMNS: usize = 128;
-/// The most elements of a product.
-const ELEMENTS: usize = ROWS * COLUMNS;
 /// About so many multiply-adds take as long as adding one element of a product to an image.
 const ADDITION: usize = 8;
 
@@ -41,7 +40,8 @@ impl Sizes {
             let channels = block * at_once..self.channels.min((block + 1) * at_once);
             let filter = &filter[planes % self.groups * self.filters * self.channels * taps..];
             let grad = &grad[planes * self.filters * results..][..self.filters * results];
-            let mut product = [T::ZERO; ELEMENTS];
+            let mut product = Stack::<{ ROWS * COLUMNS * size_of::<f64>() }>::new();
+            let product = (&raw mut product).cast::<T>();
             // SAFETY: these planes of the output belong to this index alone.
             let out = unsafe {
                 let start = out.at((planes * self.channels + channels.start) * plane);
@@ -62,13 +62,16 @@ impl Sizes {
                         column: self.channels * taps,
                     },
                     b: Operand { start: grad[first..].as_ptr(), row: results, column: 1 },
-                    c: product.as_mut_ptr(),
+                    c: product,
                     c_row: count,
                     accumulate: false,
                 };
                 // SAFETY: the product has room; A and B are inside of the filters and of the gradients.
-                unsafe { factors.compute(*isa, 0..rows.len(), 0..count) };
-                add(*isa, *self, [rows, first..first + count], &product, out);
+                let product = unsafe {
+                    factors.compute(*isa, 0..rows.len(), 0..count);
+                    std::slice::from_raw_parts(product, rows.len() * count)
+                };
+                add(*isa, *self, [rows, first..first + count], product, out);
             }
         });
     }
