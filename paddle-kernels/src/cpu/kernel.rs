@@ -108,6 +108,11 @@ impl<'a> Single<'a> {
         }
     }
 
+    /// Whether the operand is a constant of the group.
+    pub(super) fn is_constant(&self, slot: &Slot) -> bool {
+        self.group.constants.contains(&slot.0)
+    }
+
     /// The identity of the operator's stream of random numbers.
     pub(super) fn random_stream(&self) -> u64 {
         self.group.random_stream

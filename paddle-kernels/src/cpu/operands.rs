@@ -103,6 +103,11 @@ impl<'a> Operands<'a> {
         self.launch.sizes
     }
 
+    /// The version of the constants among the operands, if they keep their elements from launch to launch.
+    pub(super) fn version(&self) -> Option<u64> {
+        self.launch.version
+    }
+
     /// The seed of random numbers.
     pub(super) fn seed(&self) -> u64 {
         self.launch.seed

@@ -47,14 +47,18 @@ struct Convolution<T> {
     filter: [Extent; 4],
     /// Images, filters, height, width.
     output: [Extent; 4],
+    /// Packed filters, or partial gradients of filters.
     scratch: Scratch<T>,
+    /// Whether the filters are constants, which need not be packed for each launch.
+    constant: bool,
 }
 
 impl Compile for Conv2d {
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let (input, filter, output) = (single.input(0)?, single.input(1)?, single.output(0)?);
         let layouts = [&input.1, &filter.1, &output.1];
-        let body = body(single, *self, Pass::Forward, layouts)?;
+        let constant = single.is_constant(&filter);
+        let body = body(single, *self, Pass::Forward, layouts, constant)?;
         Ok((single.signature([input, filter], [output]), body))
     }
 }
@@ -63,7 +67,8 @@ impl Compile for Conv2dGrad {
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let (input, filter, grad) = (single.input(0)?, single.input(1)?, single.input(2)?);
         let out = single.output(0)?;
-        let body = body(single, self.conv, Pass::Grad(self.of), [&input.1, &filter.1, &grad.1])?;
+        let (layouts, constant) = ([&input.1, &filter.1, &grad.1], single.is_constant(&filter));
+        let body = body(single, self.conv, Pass::Grad(self.of), layouts, constant)?;
         let other = match self.of {
             Conv2dGradKind::Input => filter,
             Conv2dGradKind::Filter => input,
@@ -77,7 +82,8 @@ impl Compile for Conv2dTranspose {
         let (input, filter, output) = (single.input(0)?, single.input(1)?, single.output(0)?);
         // The roles are exchanged: the convolution's images are the result, and its result is the input.
         let layouts = [&output.1, &filter.1, &input.1];
-        let body = body(single, self.conv(), Pass::Grad(Conv2dGradKind::Input), layouts)?;
+        let constant = single.is_constant(&filter);
+        let body = body(single, self.conv(), Pass::Grad(Conv2dGradKind::Input), layouts, constant)?;
         Ok((single.signature([filter, input], [output]), body))
     }
 }
@@ -87,6 +93,7 @@ fn body(
     conv: Conv2d,
     pass: Pass,
     layouts: [&OperandType; 3],
+    constant: bool,
 ) -> Result<Box<dyn Body>, Unsupported> {
     let dtype = layouts[0].dtype;
     let [Some(input), Some(filter), Some(output)] =
@@ -95,7 +102,7 @@ fn body(
         return single.refuse("of values that are not images");
     };
     Ok(with_float!(single, dtype, T => Box::new(Convolution::<T> {
-        conv, pass, input, filter, output, scratch: Scratch::default(),
+        conv, pass, input, filter, output, scratch: Scratch::default(), constant,
     })))
 }
 
@@ -148,6 +155,7 @@ impl<T: Float> Convolution<T> {
 impl<T: Float> Body for Convolution<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let s = self.sizes(operands.sizes());
+        let version = operands.version().filter(|_| self.constant);
         let (reads, writes) = operands.split();
         let (first, second, out) = (reads.get::<T>(0), reads.get::<T>(1), writes.one::<T>());
         let images = s.images * s.groups * s.channels * s.input.len();
@@ -159,11 +167,11 @@ impl<T: Float> Body for Convolution<T> {
             Pass::Grad(Conv2dGradKind::Filter) => [images, outputs, filters],
         };
         assert_eq!([first.len(), second.len(), out.len()], expected, "the shapes that were compiled");
-        let (scratch, from) = (&self.scratch, [first, second]);
+        let (scratch, from) = ((&self.scratch, version), [first, second]);
         match self.pass {
             Pass::Forward => s.forward(machine, scratch, from, out),
             Pass::Grad(Conv2dGradKind::Input) => s.grad_input(machine, scratch, from, out),
-            Pass::Grad(Conv2dGradKind::Filter) => s.grad_filter(machine, scratch, from, out),
+            Pass::Grad(Conv2dGradKind::Filter) => s.grad_filter(machine, &self.scratch, from, out),
         }
     }
 }
@@ -206,7 +214,7 @@ impl Sizes {
     fn forward<T: Float>(
         &self,
         machine: &Machine,
-        scratch: &Scratch<T>,
+        scratch: (&Scratch<T>, Option<u64>),
         [input, filter]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<(), KernelError> {
@@ -242,7 +250,7 @@ impl Sizes {
     fn grad_input<T: Float>(
         &self,
         machine: &Machine,
-        scratch: &Scratch<T>,
+        scratch: (&Scratch<T>, Option<u64>),
         [filter, grad]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<(), KernelError> {

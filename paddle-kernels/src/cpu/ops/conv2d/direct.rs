@@ -59,21 +59,24 @@ impl Sizes {
         Filters { groups: self.groups, inner, outer, size, lanes: lanes::<T>(isa) }
     }
 
-    /// Computes the results, unless a copy of a strip would be too large: then it returns false.
+    /// Computes the results, unless a copy of a strip would be too large: then it returns false. Filters of a version are
+    /// packed once.
     pub(super) fn forward_directly<T: Float>(
         &self,
         machine: &Machine,
-        scratch: &Scratch<T>,
+        (scratch, version): (&Scratch<T>, Option<u64>),
         [input, filter]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<bool, OutOfMemory> {
         let axes = self.geometry().map(Geometry::forward);
         let Some((strips, taps)) = self.strips::<T>(axes, self.channels) else { return Ok(false) };
         let filters = self.filters::<T>(machine.isa, [self.channels, self.filters]);
-        scratch.lend(filters.groups * filters.group(), |packed| {
-            let inner = self.filter.len();
-            let outer = self.channels * inner;
+        let inner = self.filter.len();
+        let outer = self.channels * inner;
+        let pack = |packed: &mut [T]| {
             filters.pack(&machine.team, filter, [self.filters * outer, outer, inner], packed);
+        };
+        scratch.lend_made(filters.groups * filters.group(), version, pack, |packed| {
             let result = [self.output.height, self.output.width];
             let (images, out) = (self.images, out.as_mut_ptr());
             let correlation =
@@ -88,7 +91,7 @@ impl Sizes {
     pub(super) fn grad_input_directly<T: Float>(
         &self,
         machine: &Machine,
-        scratch: &Scratch<T>,
+        (scratch, version): (&Scratch<T>, Option<u64>),
         [filter, grad]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<bool, OutOfMemory> {
@@ -105,10 +108,12 @@ impl Sizes {
         {
             return Ok(false);
         }
-        scratch.lend(filters.groups * filters.group(), |packed| {
-            let outer = self.filter.len();
-            let inner = self.channels * outer;
+        let outer = self.filter.len();
+        let inner = self.channels * outer;
+        let pack = |packed: &mut [T]| {
             filters.pack(&machine.team, filter, [self.filters * inner, outer, inner], packed);
+        };
+        scratch.lend_made(filters.groups * filters.group(), version, pack, |packed| {
             let result = [self.input.height, self.input.width];
             let (images, out, packed) = (self.images, out.as_mut_ptr(), &*packed);
             for axes in phases() {

@@ -97,12 +97,12 @@ fn every_way_computes_what_the_definition_says() {
                     assert!(found == expected, "{name} of {:?} by {}", s.input.len(), isa.name());
                 }
             };
-            let (m, c) = (&machine, &scratch);
-            check("forward", &out, &|to| s.forward(m, c, [&images, &filters], to).is_ok());
-            check("forward directly", &out, &|to| s.forward_directly(m, c, [&images, &filters], to).unwrap());
-            check("images", &of_images, &|to| s.grad_input(m, c, [&filters, &grads], to).is_ok());
+            let (m, c, v) = (&machine, &scratch, (&scratch, None));
+            check("forward", &out, &|to| s.forward(m, v, [&images, &filters], to).is_ok());
+            check("forward directly", &out, &|to| s.forward_directly(m, v, [&images, &filters], to).unwrap());
+            check("images", &of_images, &|to| s.grad_input(m, v, [&filters, &grads], to).is_ok());
             check("images directly", &of_images, &|to| {
-                s.grad_input_directly(m, c, [&filters, &grads], to).unwrap()
+                s.grad_input_directly(m, v, [&filters, &grads], to).unwrap()
             });
             check("images scattered", &of_images, &|to| {
                 s.scatter(m, &filters, &grads, to);
