@@ -207,16 +207,21 @@ fn calls_that_change_parameters_take_turns() {
 
 #[test]
 fn filters_that_are_set_anew_count_in_the_next_call() {
-    let net = network!(|x: Tensor<f32, _, 3, 5, 5>| conv2d(x, 8, 3, padding = 1, bias = false, param = "conv"));
+    let net =
+        network!(|x: Tensor<f32, _, 3, 5, 5>| conv2d(x, 8, 3, padding = 1, bias = false, param = "conv"));
     let mut parameters = Parameters::create(&net).unwrap();
     let images = [[[[0.5_f32; 5]; 5]; 3]];
-    let first = output(&net, &parameters, &images);
-    assert_eq!(output(&net, &parameters, &images), first, "of the same filters");
+    let first = output(&net, &parameters, images);
+    assert_eq!(output(&net, &parameters, images), first, "of the same filters");
     let filters = parameters.get::<f32>("conv.w").unwrap().mapv(|weight| 2.0 * weight);
     parameters.set("conv.w", &filters).unwrap();
-    assert_eq!(output(&net, &parameters, &images), first.mapv(|value| 2.0 * value), "of filters twice as large");
+    assert_eq!(
+        output(&net, &parameters, images),
+        first.mapv(|value| 2.0 * value),
+        "of filters twice as large"
+    );
     // Other parameters have filters of their own, whatever was computed before.
     let others = Parameters::create_with_seed(&net, 7).unwrap();
-    assert_ne!(output(&net, &others, &images), first);
-    assert_eq!(output(&net, &parameters, &images), first.mapv(|value| 2.0 * value));
+    assert_ne!(output(&net, &others, images), first);
+    assert_eq!(output(&net, &parameters, images), first.mapv(|value| 2.0 * value));
 }
