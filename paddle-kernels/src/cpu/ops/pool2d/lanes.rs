@@ -25,7 +25,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// The part that each window covers of the elements of a line from `from` on, and the window.
+    /// The number of each window, and which of these elements of a line it covers.
     #[inline(always)]
     fn parts(&self, elements: Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
         let windows = self.windows[..self.len].iter().enumerate();
