@@ -11,8 +11,8 @@ pub(super) struct Scratch<T>(Mutex<Memory<T>>);
 #[derive(Default)]
 struct Memory<T> {
     elements: Vec<T>,
-    /// The version of the constants that the elements were made of, if they were.
-    made_of: Option<u64>,
+    /// The version of the constants that elements were made of, and how many, if they were.
+    made_of: Option<(u64, usize)>,
 }
 
 impl<T: Copy + Default> Scratch<T> {
@@ -38,11 +38,12 @@ impl<T: Copy + Default> Scratch<T> {
             *elements = Vec::new();
             elements.try_resize(count, T::default())?;
         }
-        if version.is_none() || kept != version {
+        let made = version.map(|version| (version, count));
+        if made.is_none() || kept != made {
             make(&mut elements[..count]);
         }
         let result = work(&mut elements[..count]);
-        *made_of = version;
+        *made_of = made;
         Ok(result)
     }
 }

@@ -17,6 +17,14 @@ use crate::cpu::operands::Operands;
 use crate::cpu::pieces::{pairs, pieces};
 use crate::cpu::transpose::{LANES, separate};
 
+/// The least number of elements that one thread pools at a time.
+const PIECE: usize = 1 << 12;
+
+/// The number of channels that one thread pools at a time: a multiple of those that are computed side by side.
+fn channels_at_once(inputs: usize) -> usize {
+    LANES * PIECE.div_ceil(LANES * inputs.max(1))
+}
+
 /// Pooling of one channel in a launch.
 #[derive(Clone, Copy)]
 struct Pool {
@@ -72,9 +80,12 @@ impl<T: Float> Body for Forward<T> {
         let (x, out) = (reads.get::<T>(0), writes.one::<T>());
         let [inputs, outputs] = [pool.input, pool.output].map(|[height, width]| height * width);
         assert_eq!(x.len() * outputs, out.len() * inputs, "as many channels");
-        pieces(&machine.team, out, LANES * outputs, &|index, out| {
-            let channels = out.len() / outputs;
-            forward(machine.isa, pool, &x[index * LANES * inputs..][..channels * inputs], out);
+        let at_once = channels_at_once(inputs);
+        pieces(&machine.team, out, at_once * outputs, &|index, out| {
+            for (block, out) in out.chunks_mut(LANES * outputs).enumerate() {
+                let (first, channels) = (index * at_once + block * LANES, out.len() / outputs);
+                forward(machine.isa, pool, &x[first * inputs..][..channels * inputs], out);
+            }
         });
         Ok(())
     }
@@ -131,10 +142,14 @@ impl<T: Float> Body for WithIndex<T> {
         let (out, mask) = writes.two::<T, i32>();
         let [inputs, outputs] = [pool.input, pool.output].map(|[height, width]| height * width);
         assert_eq!(x.len() * outputs, out.len() * inputs, "as many channels");
-        let piece = LANES * outputs;
+        let at_once = channels_at_once(inputs);
+        let piece = at_once * outputs;
         pairs(&machine.team, (out, piece), (mask, piece), &|index, out, mask| {
-            let channels = out.len() / outputs;
-            with_index(machine.isa, pool, &x[index * LANES * inputs..][..channels * inputs], out, mask);
+            let blocks = out.chunks_mut(LANES * outputs).zip(mask.chunks_mut(LANES * outputs));
+            for (block, (out, mask)) in blocks.enumerate() {
+                let (first, channels) = (index * at_once + block * LANES, out.len() / outputs);
+                with_index(machine.isa, pool, &x[first * inputs..][..channels * inputs], out, mask);
+            }
         });
         Ok(())
     }
@@ -144,11 +159,10 @@ dispatch! {
     fn with_index<const FUSED: bool, T: Float>(isa, pool: Pool, x: &[T], out: &mut [T], mask: &mut [i32]) {
         let results = pool.output[0] * pool.output[1];
         largest(pool, x, |first, largest| {
-            for (result, largest) in largest.iter().enumerate() {
-                let (out, mask) = (out.iter_mut().skip(first + result), mask.iter_mut().skip(first + result));
-                let places = largest.values.iter().zip(largest.places);
-                for ((out, mask), (value, place)) in out.step_by(results).zip(mask.step_by(results)).zip(places) {
-                    (*out, *mask) = (*value, place);
+            let planes = out.chunks_exact_mut(results).zip(mask.chunks_exact_mut(results));
+            for (lane, (out, mask)) in planes.enumerate() {
+                for (largest, (out, mask)) in largest.iter().zip(out[first..].iter_mut().zip(&mut mask[first..])) {
+                    (*out, *mask) = (largest.values[lane], largest.places[lane]);
                 }
             }
         });
@@ -196,13 +210,16 @@ impl<T: Float> Body for Backward<T> {
         let x = if pool.op.pooling_type == PoolKind::Max { reads.get::<T>(1) } else { grad };
         let [inputs, outputs] = [pool.input, pool.output].map(|[height, width]| height * width);
         assert_eq!(out.len() * outputs, grad.len() * inputs, "as many channels");
-        pieces(&machine.team, out, LANES * inputs, &|index, out| {
-            let (first, channels) = (index * LANES, out.len() / inputs);
-            let x = match pool.op.pooling_type {
-                PoolKind::Max => &x[first * inputs..][..channels * inputs],
-                PoolKind::Avg => x,
-            };
-            backward(machine.isa, pool, x, &grad[first * outputs..][..channels * outputs], out);
+        let at_once = channels_at_once(inputs);
+        pieces(&machine.team, out, at_once * inputs, &|index, out| {
+            for (block, out) in out.chunks_mut(LANES * inputs).enumerate() {
+                let (first, channels) = (index * at_once + block * LANES, out.len() / inputs);
+                let x = match pool.op.pooling_type {
+                    PoolKind::Max => &x[first * inputs..][..channels * inputs],
+                    PoolKind::Avg => x,
+                };
+                backward(machine.isa, pool, x, &grad[first * outputs..][..channels * outputs], out);
+            }
         });
         Ok(())
     }

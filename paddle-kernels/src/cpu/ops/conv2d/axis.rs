@@ -1,5 +1,7 @@
 //! How results meet the elements of images along one axis.
 
+use std::ops::Range;
+
 /// The elements of a source that the results along one axis are summed from.
 ///
 /// Result `q` is the sum over the taps `j` of what element `q · step + start + j · stride` of the source contributes.
@@ -130,6 +132,18 @@ impl Axis {
         usize::try_from(at).ok().filter(|&at| at < self.source)
     }
 
+    /// The places of a line that are inside of the source, for `count` results from `first` on.
+    pub(super) fn inside(&self, first: usize, count: usize, line: usize) -> Range<usize> {
+        let step = self.step as isize;
+        let phase = if self.by_phase() { line as isize } else { self.offset(line).rem_euclid(step) };
+        let before = -(first as isize + self.lowest());
+        let reach = self.reach(count) as isize;
+        // The phase is below the step, so place 0 of the whole line is the first that is inside.
+        let behind = before + (self.source as isize - phase + step - 1).div_euclid(step);
+        let low = before.clamp(0, reach);
+        low as usize..behind.clamp(low, reach) as usize
+    }
+
     /// The distance in the source between the elements of neighbouring places.
     pub(super) fn step(&self) -> usize {
         self.step
@@ -176,6 +190,9 @@ mod tests {
         for tap in 0..axis.taps {
             let [line, place] = axis.place(tap);
             assert!(line < axis.lines() && place + count <= axis.reach(count));
+            let inside = axis.inside(first, count, line);
+            let found = (0..axis.reach(count)).filter(|&at| axis.element(first, line, at).is_some());
+            assert!(found.eq(inside));
             for q in 0..count {
                 let result = axis.output_first + (first + q) * axis.output_step;
                 let element = axis.element(first, line, place + q);

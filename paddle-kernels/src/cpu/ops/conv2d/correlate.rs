@@ -51,7 +51,7 @@ impl<const BYTES: usize> Stack<BYTES> {
 pub(super) const TILE_BYTES: usize = RESULTS * REGISTERS * 64;
 
 /// About so many pieces of work keep a team busy.
-const PIECES: usize = 8;
+pub(super) const PIECES: usize = 8;
 
 impl<T: Float> Correlation<'_, T> {
     /// Computes all results.

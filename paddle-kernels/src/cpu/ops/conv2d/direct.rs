@@ -5,7 +5,7 @@ use paddle_core::memory::OutOfMemory;
 
 use super::Sizes;
 use super::axis::{Axis, Geometry};
-use super::correlate::Correlation;
+use super::correlate::{Correlation, PIECES};
 use super::filters::Filters;
 use super::gradient::{FilterGradient, parts};
 use super::strips::Strips;
@@ -26,9 +26,6 @@ fn lanes<T: Float>(isa: Isa) -> usize {
         Level::Portable => T::Portable::LANES,
     }
 }
-
-/// About so many strips keep a team busy.
-const PIECES: usize = 8;
 
 impl Sizes {
     fn geometry(&self) -> [Geometry; 2] {
@@ -103,9 +100,7 @@ impl Sizes {
         let filters = self.filters::<T>(machine.isa, [self.filters, self.channels]);
         let cost =
             |[y, x]: [Axis; 2]| y.count * y.taps * x.count * x.taps * self.filters * filters.width_of_all();
-        if phases().map(cost).sum::<usize>() > self.cost_of_scattering()
-            || !phases().all(|axes| self.strips::<T>(axes, self.filters).is_some())
-        {
+        if phases().map(cost).sum::<usize>() > self.cost_of_scattering() {
             return Ok(false);
         }
         let outer = self.filter.len();
@@ -117,13 +112,13 @@ impl Sizes {
             let result = [self.input.height, self.input.width];
             let (images, out, packed) = (self.images, out.as_mut_ptr(), &*packed);
             for axes in phases() {
-                let Some((strips, taps)) = self.strips::<T>(axes, self.filters) else { continue };
+                let Some((strips, taps)) = self.strips::<T>(axes, self.filters) else { return Ok(false) };
                 let correlation =
                     Correlation { strips, taps, filters, packed, source: grad, images, result, out };
                 correlation.run(machine.isa, &machine.team);
             }
-        })?;
-        Ok(true)
+            Ok(true)
+        })?
     }
 
     /// Computes the gradients of the filters, unless a copy of a strip would be too large: then it returns false.

@@ -1,6 +1,7 @@
 //! Filters in the order in which kernels read them.
 #![allow(unsafe_code, reason = "transposes blocks through raw pointers")]
 
+use super::Shared;
 use super::strips::CHANNELS;
 use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::number::Float;
@@ -130,17 +131,5 @@ dispatch! {
         for (to, from) in to.iter_mut().zip(from) {
             *to += *from;
         }
-    }
-}
-
-/// Elements of which threads write parts.
-struct Shared<T>(*mut T);
-
-// SAFETY: threads write parts that do not overlap.
-unsafe impl<T: Send> Sync for Shared<T> {}
-
-impl<T> Shared<T> {
-    fn at(&self, offset: usize) -> *mut T {
-        self.0.wrapping_add(offset)
     }
 }

@@ -138,16 +138,16 @@ impl Strips {
         let channels = planes.len().div_ceil(plane);
         let reach = axis.reach(columns.len());
         for line in 0..axis.lines() {
-            let element = |place| axis.element(columns.start, line, place);
-            let low = (0..reach).find(|&place| element(place).is_some()).unwrap_or(reach);
-            let high =
-                (low..reach).rev().find(|&place| element(place).is_some()).map_or(low, |last| last + 1);
+            let Range { start: low, end: high } = axis.inside(columns.start, columns.len(), line);
             // SAFETY: the line is inside of the row; elements `low..high` are inside of the planes.
             unsafe {
                 let to = to.add(line * self.line());
                 to.write_bytes(0, low * CHANNELS);
                 to.add(high * CHANNELS).write_bytes(0, (reach - high) * CHANNELS);
-                let Some(first) = element(low).filter(|_| low < high) else { continue };
+                if low == high {
+                    continue;
+                }
+                let Some(first) = axis.element(columns.start, line, low) else { continue };
                 let from = planes.as_ptr().add(first);
                 interleave(from, [plane, axis.step()], to.add(low * CHANNELS), channels, high - low);
             }

@@ -107,13 +107,13 @@ impl Pool {
         let ([height, width], [down, across]) = (self.input, self.output);
         let mut line = [[T::ZERO; LANES]; ELEMENTS];
         let mut grads = [[T::ZERO; LANES]; WINDOWS];
-        for elements in columns.chunks() {
-            let line = &mut line[..elements.len()];
-            for row in 0..height {
-                interleave(out, self.plane(), row * width + elements.start, line);
-                for y in (0..down).filter(|&y| self.op.covered(0, height, down, y).elements.contains(&row)) {
-                    let counts = self.counts::<T>(y, columns);
-                    interleave(grad, down * across, y * across + columns.first, &mut grads[..columns.len]);
+        for y in 0..down {
+            let counts = self.counts::<T>(y, columns);
+            interleave(grad, down * across, y * across + columns.first, &mut grads[..columns.len]);
+            for row in self.op.covered(0, height, down, y).elements {
+                for elements in columns.chunks() {
+                    let (line, start) = (&mut line[..elements.len()], row * width + elements.start);
+                    interleave(out, self.plane(), start, line);
                     for (at, part) in columns.parts(elements.clone()) {
                         for column in part {
                             for (to, grad) in line[column - elements.start].iter_mut().zip(&grads[at]) {
@@ -121,8 +121,8 @@ impl Pool {
                             }
                         }
                     }
+                    separate(line, out, self.plane(), start);
                 }
-                separate(line, out, self.plane(), row * width + elements.start);
             }
         }
     }
