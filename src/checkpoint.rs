@@ -117,8 +117,8 @@ pub fn save<'a, B: Backend + 'a>(
 ) -> Result<(), Error> {
     let parts = trainings.parts()?;
     let trainers =
-        parts.iter().map(|Part { trainer, models }| (trainer.record(models), trainer.states_of(parameters)));
-    Ok(write(&mut Keeper::of(path.as_ref())?, parameters, trainers.collect())?)
+        parts.iter().map(|Part { steps, models, .. }| (steps.record(models), steps.states_of(parameters)));
+    write(&mut Keeper::of(path.as_ref())?, parameters, trainers.collect())
 }
 
 /// Returns to a checkpoint of the same trainers and networks, given in the same order. The training then continues with
@@ -204,13 +204,13 @@ pub(crate) mod sealed {
     use crate::Error;
     use crate::model::Model;
     use crate::parameters::Networks;
-    use crate::trainer::Trainer;
-    use crate::trainer::checkpoint::Resumable;
+    use crate::trainer::{Steps, Trainer};
     use crate::updater::Updater;
 
     /// A trainer and its networks.
     pub struct Part<'a, B: Backend> {
-        pub(crate) trainer: &'a mut dyn Resumable<B>,
+        pub(crate) steps: &'a mut Steps<B>,
+        pub(crate) updater: &'a dyn Updater,
         pub(crate) models: Vec<Arc<Model>>,
     }
 
@@ -228,7 +228,7 @@ pub(crate) mod sealed {
                 fn parts(self) -> Result<Vec<Part<'a, B>>, Error> {
                     #[expect(non_snake_case, reason = "the parts are named as their types")]
                     let ($(($updater, $networks),)*) = self;
-                    Ok(vec![$(Part { trainer: $updater, models: $networks.models()? }),*])
+                    Ok(vec![$($updater.part($networks.models()?)),*])
                 }
             }
         };
@@ -240,11 +240,13 @@ pub(crate) mod sealed {
 }
 
 /// Writes the records of trainers, and the states of their updaters.
+#[inline(never)]
 pub(crate) fn write<B: Backend>(
     keeper: &mut Keeper,
     parameters: &Parameters<B>,
     trainers: Vec<(TrainerRecord, Option<&States<B>>)>,
-) -> Result<(), FileError> {
+) -> Result<(), Error> {
+    let values = parameters.values()?;
     let (mut records, mut kept) = (Vec::new(), Vec::new());
     for (k, (mut record, states)) in trainers.into_iter().enumerate() {
         for ((parameter, slot), stored) in states.into_iter().flat_map(States::iter) {
@@ -255,14 +257,14 @@ pub(crate) fn write<B: Backend>(
     }
     let (backend, text) = (parameters.backend(), Checkpoint { trainers: records }.text());
     let of_parameters = parameters.iter();
-    let of_parameters =
-        of_parameters.map(|stored| Tensor::new(&stored.name, stored, backend, parameters.values()));
+    let of_parameters = of_parameters.map(|stored| Tensor::new(&stored.name, stored, backend, values));
     let of_states = kept.iter().map(|(name, stored, buffers)| Tensor::new(name, stored, backend, *buffers));
     let contents = Contents::new(Some((TEXT, text)), of_parameters.chain(of_states).collect());
-    keeper.write(contents)
+    Ok(keeper.write(contents)?)
 }
 
 /// Restores these trainers and the parameters from a checkpoint, or from the one before it.
+#[inline(never)]
 pub(crate) fn read<B: Backend>(
     path: &Path,
     parameters: &mut Parameters<B>,
@@ -297,7 +299,7 @@ fn read_one<B: Backend>(
     let Checkpoint { trainers } = Checkpoint::of(&file, path)?;
     check_networks(parts, &trainers).map_err(|fault| fault.of(path))?;
     for (part, record) in parts.iter().zip(&trainers) {
-        part.trainer.check(&part.models, record, path)?;
+        part.steps.check_record(part.updater, &part.models, record, path)?;
     }
     let (_, values) = parameters.read(&mut file, path, Load::Strict)?;
     let names = parameters.names_in_file(&file);
@@ -310,7 +312,7 @@ fn read_one<B: Backend>(
     let states = states.collect::<Result<Vec<_>, _>>()?;
     parameters.upload(&values);
     for ((part, record), states) in parts.iter_mut().zip(trainers).zip(states) {
-        part.trainer.go_back(&part.models, record, states);
+        part.steps.go_back(&part.models, record, states);
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use paddle_core::memory::{OutOfMemory, TryGrow, try_collect};
+use paddle_core::memory::{OutOfMemory, TryGrow};
 use paddle_core::plan::{HostSlice, HostSliceMut};
 use paddle_core::program::DType;
 
@@ -92,7 +92,10 @@ macro_rules! elements {
             pub(crate) fn from_le_bytes(dtype: DType, bytes: &[u8]) -> Result<Self, OutOfMemory> {
                 Ok(match dtype {
                     $(DType::$variant => {
-                        Values::$variant(try_collect(bytes.as_chunks().0.iter().copied().map($from))?)
+                        let (chunks, mut vector) = (bytes.as_chunks().0, Vec::new());
+                        vector.try_grow(chunks.len())?;
+                        vector.extend(chunks.iter().copied().map($from));
+                        Values::$variant(vector)
                     })*
                 })
             }
@@ -176,8 +179,13 @@ impl Values {
     /// A vector of `len` zeros.
     pub(crate) fn zeros(dtype: DType, len: usize) -> Result<Self, OutOfMemory> {
         let mut values = Values::new(dtype);
-        each!(&mut values, vector => vector.try_resize(len, Default::default()))?;
+        values.try_resize(len)?;
         Ok(values)
+    }
+
+    /// Becomes a vector of `len` elements; those that are new are zeros.
+    pub(crate) fn try_resize(&mut self, len: usize) -> Result<(), OutOfMemory> {
+        each!(self, vector => vector.try_resize(len, Default::default()))
     }
 
     /// A copy.

@@ -3,8 +3,8 @@
 use paddle_core::plan::Backend;
 
 use crate::Error;
-use crate::batch::Rows;
-use crate::infer::{Draws, with_metrics};
+use crate::batch::{Rows, RowsOf};
+use crate::infer::{Draws, measure};
 use crate::metrics::{Mean, Metric};
 use crate::network::{Network, Spec};
 use crate::outputs::OutputError;
@@ -60,11 +60,17 @@ where
             Item::Failed(failure) => return Err(ReaderFailed { pass: 0, batch: batches, failure }.into()),
         };
         let draws = Draws { seed: 0, step: batches as u64 };
-        let tested = with_metrics(net, parameters, batch, draws, |count, of_batch, measured| {
-            rows += count;
-            cost.add(Metric { value: of_batch, weight: count as f64 });
-            metrics.iter_mut().zip(measured.iter()).for_each(|(mean, metric)| mean.add(metric));
-        });
+        let tested = measure(
+            model,
+            parameters,
+            &RowsOf::<S, _>::new(&batch),
+            draws,
+            &mut |count, of_batch, measured| {
+                rows += count;
+                cost.add(Metric { value: of_batch, weight: count as f64 });
+                metrics.iter_mut().zip(measured.iter()).for_each(|(mean, metric)| mean.add(metric));
+            },
+        );
         tested.map_err(|error| error.of_batch((0, batches)))?;
         batches += 1;
     }

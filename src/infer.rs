@@ -9,7 +9,7 @@ use paddle_core::plan::Backend;
 use self::pool::Plan;
 pub(crate) use self::pool::{Draws, Inference};
 use crate::Error;
-use crate::batch::Rows;
+use crate::batch::{AnyRows, Rows, RowsOf};
 use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::network::{Network, Spec};
@@ -81,8 +81,7 @@ pub fn infer_with<'t, S: Spec, B: Backend + Clone>(
 ) -> Result<Outputs, Error> {
     let (model, InferOptions { taps, seed }) = (net.model()?, options.into());
     let draws = seed.map(|seed| Draws { seed, step: 0 });
-    let names = model.outputs.iter().map(|spec| spec.name.as_str()).chain(taps.iter().copied());
-    run(model, parameters, rows, &taps, draws, |plan, _| Ok(Outputs::fetch(&plan.session, names)?))
+    fetch(model, parameters, &RowsOf::<S, _>::new(&rows), &taps, draws)
 }
 
 /// Settings of one call of [`infer_with`].
@@ -134,15 +133,31 @@ impl<'t, const N: usize> From<&[&'t str; N]> for InferOptions<'t> {
     }
 }
 
-/// Computes the cost and the metrics for a batch, and calls `take` with the number of rows, the cost and the metrics.
-pub(crate) fn with_metrics<S: Spec, B: Backend + Clone>(
-    net: &Network<S>,
+/// Computes a batch, and copies its outputs and these taps.
+#[inline(never)]
+pub(crate) fn fetch<B: Backend + Clone>(
+    model: &Arc<Model>,
     parameters: &Parameters<B>,
-    rows: impl Rows<S>,
+    rows: &dyn AnyRows,
+    taps: &[&str],
+    draws: Option<Draws>,
+) -> Result<Outputs, Error> {
+    let names = model.outputs.iter().map(|spec| spec.name.as_str()).chain(taps.iter().copied());
+    run(model, parameters, rows, taps, draws, |plan, _| {
+        Ok(Outputs::fetch(&plan.session, names, plan.spare())?)
+    })
+}
+
+/// Computes the cost and the metrics for a batch, and calls `take` with the number of rows, the cost and the metrics.
+#[inline(never)]
+pub(crate) fn measure<B: Backend + Clone>(
+    model: &Arc<Model>,
+    parameters: &Parameters<B>,
+    rows: &dyn AnyRows,
     draws: Draws,
-    take: impl FnOnce(usize, f32, &Metrics),
+    take: &mut dyn FnMut(usize, f32, &Metrics),
 ) -> Result<(), Error> {
-    run(net.model()?, parameters, rows, &[], Some(draws), |Plan { session, metrics, .. }, count| {
+    run(model, parameters, rows, &[], Some(draws), |Plan { session, metrics, .. }, count| {
         metrics.take(session, count);
         take(count, session.scalar(0) as f32, metrics);
         Ok(())
@@ -151,17 +166,17 @@ pub(crate) fn with_metrics<S: Spec, B: Backend + Clone>(
 
 /// Computes a batch with a plan that no other call uses at the same time. Without `draws`, it draws the numbers of
 /// the network's next call.
-fn run<S: Spec, B: Backend + Clone, R>(
+fn run<B: Backend + Clone, R>(
     model: &Arc<Model>,
     parameters: &Parameters<B>,
-    rows: impl Rows<S>,
+    rows: &dyn AnyRows,
     taps: &[&str],
     draws: Option<Draws>,
     take: impl FnOnce(&mut Plan<B>, usize) -> Result<R, Error>,
 ) -> Result<R, Error> {
     let mut plan = parameters.inference().take(model, parameters, taps)?;
     let draws = draws.unwrap_or_else(|| plan.next_draws());
-    let computed = plan.compute(&rows, draws, parameters);
+    let computed = plan.compute(rows, draws, parameters);
     let result = computed.and_then(|count| take(&mut plan, count));
     parameters.inference().give_back(plan);
     result

@@ -67,10 +67,13 @@ mod error;
 mod evaluate;
 pub mod event;
 pub mod files;
+mod first_values;
 #[doc(hidden)]
 pub mod ghost;
 pub mod guide;
 mod infer;
+#[doc(hidden)]
+pub mod instances;
 mod interrupt;
 #[cfg(feature = "language")]
 pub mod language;

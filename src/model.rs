@@ -67,7 +67,7 @@ impl Model {
     /// is created repeatedly is decoded once.
     pub(crate) fn embedded(
         spec: TypeId,
-        decode: impl FnOnce() -> Result<Model, Error>,
+        decode: &dyn Fn() -> Result<Model, Error>,
     ) -> Result<Arc<Model>, Error> {
         static DECODED: Mutex<BTreeMap<TypeId, Arc<Model>>> = Mutex::new(BTreeMap::new());
         let mut decoded = DECODED.lock().unwrap_or_else(PoisonError::into_inner);

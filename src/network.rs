@@ -235,25 +235,36 @@ impl<S: Spec> Network<S> {
         if let Some(model) = self.model.get() {
             return Ok(model);
         }
-        let model = Model::embedded(TypeId::of::<S>(), || Self::decode(&self.spec))?;
+        let model = Model::embedded(TypeId::of::<S>(), &|| Self::decode(&self.spec))?;
         Ok(self.model.get_or_init(|| model))
     }
 
     fn decode(spec: &S) -> Result<Model, Error> {
-        let [program, startup] = [S::PROGRAM, S::STARTUP].map(ProgramDesc::decode);
-        let mut program = from_wire(&program?, Some(&startup?))?;
-        if !spec.sizes().is_empty() {
-            let sizes = program.outside_symbols().zip(spec.sizes().iter().copied());
-            program = program.bind(&sizes.collect::<Vec<_>>())?;
-        }
-        if !S::CONSTANTS.is_empty() {
-            let constants: Vec<_> =
-                S::CONSTANTS.iter().map(|(name, elements)| (*name, elements.numbers())).collect();
-            program = program.bind_constants(&constants)?;
-        }
-        operator::link_all(&mut program, S::OPERATORS.all())?;
-        Ok(Model::new(S::NAME, program))
+        decode(S::NAME, [S::PROGRAM, S::STARTUP], spec.sizes(), S::CONSTANTS, S::OPERATORS)
     }
+}
+
+/// The model of what a [`Spec`] has.
+fn decode(
+    name: &str,
+    programs: [&[u8]; 2],
+    sizes: &[i64],
+    constants: &[(&'static str, Elements)],
+    operators: Operators,
+) -> Result<Model, Error> {
+    let [program, startup] = programs.map(ProgramDesc::decode);
+    let mut program = from_wire(&program?, Some(&startup?))?;
+    if !sizes.is_empty() {
+        let sizes = program.outside_symbols().zip(sizes.iter().copied());
+        program = program.bind(&sizes.collect::<Vec<_>>())?;
+    }
+    if !constants.is_empty() {
+        let constants: Vec<_> =
+            constants.iter().map(|(name, elements)| (*name, elements.numbers())).collect();
+        program = program.bind_constants(&constants)?;
+    }
+    operator::link_all(&mut program, operators.all())?;
+    Ok(Model::new(name, program))
 }
 
 impl<S: Spec> Deref for Network<S> {

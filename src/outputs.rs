@@ -2,9 +2,12 @@
 
 use std::error;
 use std::fmt;
+use std::mem;
+use std::sync::Arc;
 
+use crossbeam_queue::ArrayQueue;
 use ndarray::{ArrayViewD, IxDyn};
-use paddle_core::memory::{OutOfMemory, try_collect, try_vec};
+use paddle_core::memory::{OutOfMemory, TryGrow};
 use paddle_core::plan::{Backend, Executor, RunStats};
 use paddle_core::program::DType;
 
@@ -16,6 +19,9 @@ use crate::session::Session;
 ///
 /// Each output is an array. If it has rows, they are the first dimension; for sequences that is all tokens, and
 /// [`offsets`](Self::offsets) has the start of each sequence. A scalar has no dimensions.
+///
+/// A later call with the same network and parameters gets the memory of outputs that were dropped. So calls whose
+/// outputs are dropped before the next call allocate nothing once the largest batch has been seen.
 ///
 /// ```
 /// use paddle::{Parameters, infer, network};
@@ -34,10 +40,23 @@ use crate::session::Session;
 /// assert_eq!(outputs.at::<f32>(2)?.shape(), [0; 0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Outputs {
+    copied: Copied,
+    /// Takes the memory back.
+    spare: Arc<Spare>,
+}
+
+/// The memory of outputs that were dropped. The next call with the same plans copies its outputs there.
+pub(crate) type Spare = ArrayQueue<Copied>;
+
+/// Outputs in memory of the host.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Copied {
     outputs: Vec<Output>,
     stats: RunStats,
+    /// Offsets as they come from the device.
+    offsets: Vec<i64>,
 }
 
 #[derive(Clone, Debug)]
@@ -49,29 +68,59 @@ struct Output {
     offsets: Vec<Vec<usize>>,
 }
 
+impl Drop for Outputs {
+    fn drop(&mut self) {
+        // If there is enough memory to spare, this memory is freed.
+        let _ = self.spare.push(mem::take(&mut self.copied));
+    }
+}
+
+impl fmt::Debug for Outputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Copied { outputs, stats, .. } = &self.copied;
+        f.debug_struct("Outputs").field("outputs", outputs).field("stats", stats).finish()
+    }
+}
+
 impl Outputs {
-    /// Copies the outputs of the batch that was just computed. They get these names.
+    /// Copies the outputs of the batch that was just computed. They get these names, which are the same in all calls
+    /// with the same `spare`.
     pub(crate) fn fetch<'a, B: Backend>(
         Session { executor, .. }: &Session<B>,
         names: impl Iterator<Item = &'a str>,
+        spare: &Arc<Spare>,
     ) -> Result<Self, OutOfMemory> {
-        let outputs = names.enumerate().map(|(k, name)| fetch(executor, k, name));
-        Ok(Outputs { outputs: outputs.collect::<Result<_, _>>()?, stats: executor.stats().clone() })
+        let mut copied = spare.pop().unwrap_or_default();
+        if copied.outputs.is_empty() {
+            let output = |(k, name): (usize, &str)| Output {
+                name: name.to_string(),
+                shape: Vec::new(),
+                values: Values::new(executor.output_dtype(k)),
+                offsets: vec![Vec::new(); executor.output_offsets(k).count()],
+            };
+            copied.outputs.extend(names.enumerate().map(output));
+        }
+        for (k, output) in copied.outputs.iter_mut().enumerate() {
+            let copy = output.copy(executor, k, &mut copied.offsets);
+            copy.map_err(|error| error.wanted_for(format_args!("a copy of output `{}`", output.name)))?;
+        }
+        copied.stats.clone_from(executor.stats());
+        Ok(Outputs { copied, spare: Arc::clone(spare) })
     }
 
     /// The number of outputs.
     pub fn len(&self) -> usize {
-        self.outputs.len()
+        self.copied.outputs.len()
     }
 
     /// Whether the network has no outputs.
     pub fn is_empty(&self) -> bool {
-        self.outputs.is_empty()
+        self.copied.outputs.is_empty()
     }
 
     /// The names, in the order in which the network returns the outputs.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.outputs.iter().map(|output| output.name.as_str())
+        self.copied.outputs.iter().map(|output| output.name.as_str())
     }
 
     /// The `k`-th output, from 0: `let price = outputs.at::<f32>(0)?;`
@@ -80,7 +129,7 @@ impl Outputs {
     /// There are fewer outputs, or it has another element type.
     pub fn at<T: Element>(&self, k: usize) -> Result<ArrayViewD<'_, T>, OutputError> {
         let none = || OutputError::NoSuch { output: k.to_string(), outputs: self.list() };
-        self.outputs.get(k).ok_or_else(none)?.view()
+        self.copied.outputs.get(k).ok_or_else(none)?.view()
     }
 
     /// The output of this name.
@@ -89,7 +138,7 @@ impl Outputs {
     /// There is no output of this name, or it has another element type.
     pub fn get<T: Element>(&self, name: &str) -> Result<ArrayViewD<'_, T>, OutputError> {
         let none = || OutputError::NoSuch { output: name.to_string(), outputs: self.list() };
-        self.outputs.iter().find(|output| output.name == name).ok_or_else(none)?.view()
+        self.copied.outputs.iter().find(|output| output.name == name).ok_or_else(none)?.view()
     }
 
     /// The start of each sequence among the tokens of the `k`-th output, and at the end the number of tokens; `None` if
@@ -101,12 +150,12 @@ impl Outputs {
     /// The offsets of all levels of the `k`-th output, the outermost first. The offsets of a level count the sequences
     /// of the next one.
     pub fn levels(&self, k: usize) -> &[Vec<usize>] {
-        self.outputs.get(k).map_or(&[], |output| &output.offsets)
+        self.copied.outputs.get(k).map_or(&[], |output| &output.offsets)
     }
 
     /// The numbers of rows on which the network's products ran.
     pub fn stats(&self) -> &RunStats {
-        &self.stats
+        &self.copied.stats
     }
 
     fn list(&self) -> Vec<String> {
@@ -114,24 +163,28 @@ impl Outputs {
     }
 }
 
-/// Copies an output to the host.
-fn fetch<B: Backend>(executor: &Executor<B>, k: usize, name: &str) -> Result<Output, OutOfMemory> {
-    let copy = || {
-        let shape = executor.output_shape(k).to_vec();
-        let elements = shape.iter().fold(1, |elements: usize, &size| elements.saturating_mul(size));
-        let mut values = Values::zeros(executor.output_dtype(k), elements)?;
-        executor.fetch(k, values.as_slice_mut());
-        let offsets = executor.output_offsets(k).enumerate().map(|(level, count)| {
-            let mut offsets = try_vec(count)?;
-            executor.fetch_offsets(k, level, &mut offsets);
-            try_collect(offsets.into_iter().map(|at| at as usize))
-        });
-        Ok(Output { name: name.to_string(), shape, values, offsets: offsets.collect::<Result<_, _>>()? })
-    };
-    copy().map_err(|error: OutOfMemory| error.wanted_for(format_args!("a copy of output `{name}`")))
-}
-
 impl Output {
+    /// Copies an output to the host.
+    fn copy<B: Backend>(
+        &mut self,
+        executor: &Executor<B>,
+        k: usize,
+        read: &mut Vec<i64>,
+    ) -> Result<(), OutOfMemory> {
+        self.shape.clear();
+        self.shape.extend_from_slice(executor.output_shape(k));
+        let elements = self.shape.iter().fold(1, |elements: usize, &size| elements.saturating_mul(size));
+        self.values.try_resize(elements)?;
+        executor.fetch(k, self.values.as_slice_mut());
+        for (level, count) in executor.output_offsets(k).enumerate() {
+            read.try_resize(count, 0)?;
+            executor.fetch_offsets(k, level, read);
+            self.offsets[level].clear();
+            self.offsets[level].try_extend(read.iter().map(|&at| at as usize))?;
+        }
+        Ok(())
+    }
+
     fn view<T: Element>(&self) -> Result<ArrayViewD<'_, T>, OutputError> {
         let wrong = || {
             let (output, expected) = (self.name.clone(), self.values.dtype());

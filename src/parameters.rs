@@ -8,13 +8,14 @@ use std::sync::{Arc, OnceLock};
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::Parameter;
-use paddle_core::plan::{self, Backend, Buffers, Storage, Stored};
+use paddle_core::plan::{self, Backend, Buffers, HostSlice, PlanError, Storage, Stored};
 use paddle_core::program::{DType, Disagreement};
 use paddle_kernels::cpu::{Cpu, CpuError};
 
 use crate::Error;
 use crate::batch::Shape;
 use crate::element::{Element, Values};
+use crate::first_values::LazyValues;
 use crate::infer::Inference;
 use crate::model::Model;
 use crate::network::{Network, Spec};
@@ -56,12 +57,15 @@ pub struct Parameters<B: Backend = Cpu> {
     former: BTreeMap<String, String>,
     /// Identifies this set. A plan is made for one set.
     identity: Arc<()>,
-    values: ParameterValues<B>,
+    values: LazyValues<B>,
     inference: Inference<B>,
 }
 
 impl Parameters<Cpu> {
-    /// Creates and initialises the parameters of a network (`&net`), or of several (`(&a, &b)`).
+    /// Creates the parameters of a network (`&net`), or of several (`(&a, &b)`).
+    ///
+    /// Their first values are computed when a value is first needed, except for those that were set, or loaded from a
+    /// file, before. That changes no value.
     ///
     /// Networks that share a parameter have to agree on it. For networks in the source, a disagreement is an error of
     /// `cargo build`, and with [`parameters!`](crate::parameters!) of `cargo check`. For networks that are made or
@@ -108,10 +112,15 @@ impl<B: Backend> Parameters<B> {
     /// operator that initialises a parameter.
     pub fn create_on<N: Networks>(backend: B, networks: N, seed: u64) -> Result<Self, Error> {
         let () = N::AGREE;
-        let models = networks.models()?;
-        let initialized_by = initialized_by(&models)?;
+        Self::of_models(backend, &networks.models()?, seed)
+    }
+
+    /// The parameters of these networks.
+    #[inline(never)]
+    pub(crate) fn of_models(backend: B, models: &[Arc<Model>], seed: u64) -> Result<Self, Error> {
+        let initialized_by = initialized_by(models)?;
         let (mut storage, mut former) = (Storage::new(), BTreeMap::new());
-        for model in &models {
+        for model in models {
             for parameter in model.program.parameters() {
                 let var = model.program.var(parameter);
                 let side = plan::side_of(&backend, &model.program, parameter);
@@ -122,12 +131,8 @@ impl<B: Backend> Parameters<B> {
         }
         let mut buffers = Buffers::default();
         storage.allocate(&backend, &mut buffers, "the parameter")?;
-        for (at, model) in models.iter().enumerate() {
-            let wanted = |name: &str| initialized_by.get(name) == Some(&at);
-            plan::initialize(&backend, &model.program, &storage, &wanted, &mut buffers, seed)?;
-        }
         let (identity, inference) = (Arc::new(()), Inference::new());
-        let values = ParameterValues::new(buffers);
+        let values = LazyValues::new(&backend, &storage, buffers, models, initialized_by, seed)?;
         Ok(Parameters { backend, storage, former, identity, values, inference })
     }
 
@@ -171,7 +176,7 @@ impl<B: Backend> Parameters<B> {
     /// [`Error::Parameter`] if there is no parameter of this name, it has another element type, or there is no memory
     /// for the copy.
     pub fn get<T: Element>(&self, name: impl AsRef<str>) -> Result<ArrayD<T>, Error> {
-        Ok(stored::get(&self.backend, &self.storage, &self.values, name.as_ref())?)
+        Ok(stored::get(&self.backend, &self.storage, self.values()?, name.as_ref())?)
     }
 
     /// Sets a parameter to the elements of an array of its shape. The array may have any layout.
@@ -185,7 +190,9 @@ impl<B: Backend> Parameters<B> {
         A: Data<Elem = T>,
         D: Dimension,
     {
-        Ok(stored::set(&self.backend, &self.storage, self.values.buffers_mut(), name.as_ref(), array)?)
+        let Parameters { backend, storage, values, .. } = self;
+        let mut set = |to: &Stored, from: HostSlice<'_>| values.set(backend, to, from);
+        Ok(stored::set(storage, name.as_ref(), array, &mut set)?)
     }
 
     /// Sets a parameter to the values that `read` returns for its element type.
@@ -202,7 +209,7 @@ impl<B: Backend> Parameters<B> {
             let (found, expected) = (Shape(vec![values.len()]), Shape(stored.dims.clone()));
             return Err(ParameterError::Shape { name: name.to_string(), found, expected });
         }
-        self.values.buffers_mut().upload(&self.backend, stored, values.as_slice());
+        self.values.set(&self.backend, stored, values.as_slice());
         Ok(())
     }
 
@@ -222,20 +229,22 @@ impl<B: Backend> Parameters<B> {
         &self.identity
     }
 
-    /// The values of the parameters.
-    pub(crate) fn values(&self) -> &ParameterValues<B> {
-        &self.values
+    /// The values of the parameters. Errors if first values cannot be computed.
+    pub(crate) fn values(&self) -> Result<&ParameterValues<B>, PlanError> {
+        self.values.get(&self.backend, &self.storage)
     }
 
-    pub(crate) fn buffers_mut(&mut self) -> &mut Buffers<B> {
-        self.values.buffers_mut()
+    /// The values, for exclusive use. Errors if first values cannot be computed.
+    pub(crate) fn buffers_mut(&mut self) -> Result<&mut Buffers<B>, PlanError> {
+        Ok(self.values.get_mut(&self.backend, &self.storage)?.buffers_mut())
     }
 
     /// Sets parameters, by name, to values of their types.
+    #[inline(never)]
     pub(crate) fn upload(&mut self, values: &[(String, Values)]) {
         for (name, values) in values {
             if let Some(stored) = self.storage.find(name) {
-                self.values.buffers_mut().upload(&self.backend, stored, values.as_slice());
+                self.values.set(&self.backend, stored, values.as_slice());
             }
         }
     }
@@ -246,12 +255,14 @@ impl<B: Backend> Parameters<B> {
     }
 
     /// Errors if an element of a parameter is NaN or infinite.
-    pub(crate) fn check_finite(&self) -> Result<(), ParameterError> {
+    #[inline(never)]
+    pub(crate) fn check_finite(&self) -> Result<(), Error> {
+        let values = self.values()?;
         self.iter().try_for_each(|stored| {
-            let found = plan::not_finite(&self.backend, &self.values, stored);
+            let found = plan::not_finite(&self.backend, values, stored);
             let Some((element, found)) = found else { return Ok(()) };
             let (name, found) = (stored.name.clone(), found.to_string());
-            Err(ParameterError::NotFinite { name, element, found })
+            Err(ParameterError::NotFinite { name, element, found }.into())
         })
     }
 }

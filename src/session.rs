@@ -7,10 +7,9 @@ use paddle_core::plan::{Backend, Executor, Feed, HostSliceMut, Numbers, Storage}
 use paddle_core::program::DType;
 
 use crate::Error;
-use crate::batch::{Rows, Table};
+use crate::batch::{AnyRows, Table};
 use crate::element::Values;
 use crate::model::Model;
-use crate::network::Spec;
 use crate::parameters::Parameters;
 
 /// A plan, and the buffers to feed it.
@@ -60,7 +59,7 @@ impl<B: Backend> Session<B> {
     }
 
     /// Feeds a batch, and then `scalars` to the inputs behind those of the network. Returns the number of rows.
-    pub(crate) fn feed<S: Spec>(&mut self, rows: &impl Rows<S>, scalars: &[Values]) -> Result<usize, Error> {
+    pub(crate) fn feed(&mut self, rows: &dyn AnyRows, scalars: &[Values]) -> Result<usize, Error> {
         let table = rows.columns(&mut self.scratch)?;
         let count = table.rows()?;
         let inputs = table.len();

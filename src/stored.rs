@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
 use paddle_core::memory::{OutOfMemory, try_collect, try_vec};
-use paddle_core::plan::{Backend, Buffers, Storage, Stored, StoredValues};
+use paddle_core::plan::{Backend, HostSlice, Storage, Stored, StoredValues};
 use paddle_core::program::DType;
 
 use crate::batch::Shape;
@@ -51,19 +51,17 @@ pub(crate) fn get<T: Element, B: Backend>(
     Ok(array.expect("there are as many elements as the shape says"))
 }
 
-/// Sets a value to the elements of an array of its shape. The array may have any layout.
-pub(crate) fn set<T, A, D, B>(
-    backend: &B,
+/// Calls `set` with the description of a value and the elements of an array of its shape. The array may have any layout.
+pub(crate) fn set<T, A, D>(
     storage: &Storage,
-    buffers: &mut Buffers<B>,
     name: &str,
     array: &ArrayBase<A, D>,
+    set: &mut dyn FnMut(&Stored, HostSlice<'_>),
 ) -> Result<(), ParameterError>
 where
     T: Element,
     A: Data<Elem = T>,
     D: Dimension,
-    B: Backend,
 {
     let stored = find(storage, name, T::DTYPE)?;
     if array.shape() != stored.dims {
@@ -71,10 +69,10 @@ where
         return Err(ParameterError::Shape { name: name.to_string(), found, expected });
     }
     match array.as_slice() {
-        Some(elements) => buffers.upload(backend, stored, T::host(elements)),
+        Some(elements) => set(stored, T::host(elements)),
         None => {
             let elements = try_collect(array.iter().copied()).map_err(|error| copy_of(name, error))?;
-            buffers.upload(backend, stored, T::host(&elements));
+            set(stored, T::host(&elements));
         }
     }
     Ok(())

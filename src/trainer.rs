@@ -5,34 +5,30 @@ pub(crate) mod checkpoint;
 mod not_finite;
 mod plan;
 mod shards;
+mod steps;
 
 use std::marker::PhantomData;
-use std::sync::{Arc, Weak};
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use paddle_core::passes::clip::Clip;
-use paddle_core::passes::optimize::{Decay, Settings};
-use paddle_core::plan::{Backend, RunStats};
+use paddle_core::passes::optimize::Decay;
+use paddle_core::plan::{Backend, HostSlice, RunStats, Stored};
 use paddle_kernels::cpu::Cpu;
 
-use self::call::Call;
+pub(crate) use self::call::Call;
+use self::call::Reading;
 pub use self::not_finite::CostNotFinite;
-use self::plan::{Moment, Plan};
+use self::plan::Plan;
+pub(crate) use self::steps::Steps;
 use crate::Error;
-use crate::batch::Rows;
+use crate::batch::{Rows, RowsOf};
 use crate::element::Element;
 use crate::event::Event;
-use crate::files::keeper::Keeper;
-use crate::interrupt::Interrupt;
 use crate::metrics::Metrics;
-use crate::model::Model;
 use crate::network::{Network, Spec, Trainable, TrainableInPart};
 use crate::options::Options;
 use crate::parameters::{ParameterError, Parameters};
-use crate::position::Position;
-use crate::progress::Watchers;
 use crate::reader::IntoItem;
-use crate::setting::{Range, SettingError};
 use crate::stored;
 use crate::train_loop::{self, Ended, Step};
 use crate::updater::Updater;
@@ -69,20 +65,7 @@ use crate::updater::states::States;
 /// ```
 pub struct Trainer<U, B: Backend = Cpu> {
     updater: U,
-    settings: Settings,
-    plans: Vec<Plan<B>>,
-    states: Vec<States<B>>,
-    progress: Vec<(Weak<Model>, Progress)>,
-    seed: u64,
-}
-
-/// The progress of a network's training.
-#[derive(Default)]
-struct Progress {
-    passes: usize,
-    steps: u64,
-    /// The position at which the next reader is continued, if a checkpoint was read.
-    resumed: Option<Position>,
+    steps: Steps<B>,
 }
 
 /// The result of a step.
@@ -159,28 +142,28 @@ impl<'a> Outcome<'a> {
 impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     /// Creates a trainer without any progress.
     pub fn new(updater: U) -> Self {
-        let settings = Settings { decoupled: updater.decouples_decay(), ..Settings::default() };
-        Trainer { updater, settings, plans: Vec::new(), states: Vec::new(), progress: Vec::new(), seed: 0 }
+        let steps = Steps::new(updater.decouples_decay());
+        Trainer { updater, steps }
     }
 
     /// Clips gradients: `Clip::GlobalNorm(5.0)`. The bound of a parameter itself, `clip = 1.0` in the language, is
     /// applied first.
     pub fn clip(mut self, clip: Clip) -> Self {
-        self.settings.clip = Some(clip);
-        self.plans.clear();
+        self.steps.settings.clip = Some(clip);
+        self.steps.plans.clear();
         self
     }
 
     /// Adds decay for all parameters that have none of their own, `decay = 1e-4` in the language: `Decay::L2(1e-4)`.
     pub fn decay(mut self, decay: Decay) -> Self {
-        self.settings.decay = Some(decay);
-        self.plans.clear();
+        self.steps.settings.decay = Some(decay);
+        self.steps.plans.clear();
         self
     }
 
     /// Sets the seed of the random numbers that networks draw in training. The default is 0.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
+        self.steps.seed = seed;
         self
     }
 
@@ -243,53 +226,10 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         rows: impl Rows<S>,
         options: &Options,
     ) -> Result<Outcome<'_>, Error> {
-        let (at, Step { cost, rows }) = self.step_planned(net.model()?, parameters, &rows, options)?;
-        let Plan { metrics, session, .. } = &self.plans[at];
+        let (at, Step { cost, rows }) =
+            self.steps.step(&self.updater, net.model()?, parameters, &RowsOf::new(&rows), options)?;
+        let Plan { metrics, session, .. } = &self.steps.plans[at];
         Ok(Outcome { cost, rows, metrics, stats: session.executor.stats() })
-    }
-
-    /// Runs a step. Returns the index of its plan, and the result of the step.
-    fn step_planned<S: Spec>(
-        &mut self,
-        model: &Arc<Model>,
-        parameters: &mut Parameters<B>,
-        rows: &impl Rows<S>,
-        options: &Options,
-    ) -> Result<(usize, Step), Error> {
-        let (seed, step) = (self.seed, self.progress(model).steps);
-        let (at, states) = self.plan(model, parameters, options)?;
-        let rate = self.updater.learning_rate(step);
-        Range::NotNegative.check(format_args!("the learning rate of step {step}"), rate)?;
-        let moment = Moment { seed, step, rate };
-        let (plan, buffers) = (&mut self.plans[at], &mut self.states[states].buffers);
-        plan.begin(moment);
-        let (count, cost) = plan.compute(rows, parameters.buffers_mut(), buffers)?;
-        if !cost.is_finite() && !options.allows_nan {
-            plan.go_back(parameters.buffers_mut())?;
-            let cause = self.cause(model, parameters, rows, options, states, moment).map(Box::new);
-            return Err(CostNotFinite { step, cost, cause }.into());
-        }
-        plan.update(parameters.buffers_mut(), buffers)?;
-        self.progress(model).steps += 1;
-        Ok((at, Step { cost: cost as f32, rows: count }))
-    }
-
-    /// Errors if a setting is out of its range.
-    fn check(&self) -> Result<(), SettingError> {
-        self.updater.check()?;
-        match self.settings.clip {
-            Some(Clip::Value(bound)) => Range::Positive.check("the bound of `Clip::Value`", bound)?,
-            Some(Clip::Norm(bound)) => Range::Positive.check("the bound of `Clip::Norm`", bound)?,
-            Some(Clip::GlobalNorm(bound)) => {
-                Range::Positive.check("the bound of `Clip::GlobalNorm`", bound)?
-            }
-            None => {}
-        }
-        match self.settings.decay {
-            Some(Decay::L1(factor)) => Range::NotNegative.check("the factor of `Decay::L1`", factor),
-            Some(Decay::L2(factor)) => Range::NotNegative.check("the factor of `Decay::L2`", factor),
-            None => Ok(()),
-        }
     }
 
     /// Trains on all batches of a reader, and calls `handler` with each event. Returns why the training ended.
@@ -331,100 +271,24 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         parameters: &mut Parameters<B>,
         reader: R,
         options: Options,
-        handler: impl FnMut(&Event<'_, B>) -> Result<(), Error>,
+        mut handler: impl FnMut(&Event<'_, B>) -> Result<(), Error>,
     ) -> Result<Ended, Error>
     where
         R: IntoIterator<Item: IntoItem<Data: Rows<S>>>,
     {
         let model = net.model()?;
-        self.check()?;
-        options.check()?;
-        let keeper = options.checkpoint.as_deref().map(Keeper::of).transpose()?;
-        let progress = self.progress(model);
-        let watchers = Watchers::new(&options, model, progress.steps)?;
-        let interrupt = Interrupt::wanted_by(&options)?;
-        let mut passes = progress.passes;
-        let position = progress.resumed.take().unwrap_or_else(|| Position::before(passes));
-        let mut call = Call {
-            watchers,
-            interrupt,
-            keeper,
-            at: (0, 0),
-            rows: 0,
-            plan: None,
-            stopped: None,
-            trainer: self,
-            model,
-            parameters,
-            options: &options,
-            handler,
-            batch: PhantomData,
-        };
-        let mut result = train_loop::resume(&mut call, reader, position, &mut passes);
-        match &mut result {
-            Ok(ended) => *ended = call.stopped.unwrap_or(Ended::Finished),
-            Err(error) => call.watchers.fail(error),
-        }
-        self.progress(model).passes = passes;
-        result
-    }
-
-    fn known_progress(&self, model: &Arc<Model>) -> Option<&Progress> {
-        let of = |(other, _): &&(Weak<Model>, Progress)| Weak::as_ptr(other) == Arc::as_ptr(model);
-        self.progress.iter().find(of).map(|(_, progress)| progress)
-    }
-
-    fn progress(&mut self, model: &Arc<Model>) -> &mut Progress {
-        let of = |(other, _): &(Weak<Model>, Progress)| Weak::as_ptr(other) == Arc::as_ptr(model);
-        let at = self.progress.iter().position(of).unwrap_or_else(|| {
-            self.progress.retain(|(other, _)| other.strong_count() > 0);
-            self.progress.push((Arc::downgrade(model), Progress::default()));
-            self.progress.len() - 1
-        });
-        &mut self.progress[at].1
-    }
-
-    /// The indices of the plan of a network, which is made when it is first needed, and of the states of its
-    /// parameters.
-    fn plan(
-        &mut self,
-        model: &Arc<Model>,
-        parameters: &Parameters<B>,
-        options: &Options,
-    ) -> Result<(usize, usize), Error> {
-        let states = match self.states.iter().position(|states| states.is_of(parameters)) {
-            Some(at) => at,
-            None => {
-                self.states.retain(States::is_alive);
-                self.states.push(States::new(parameters));
-                self.states.len() - 1
-            }
-        };
-        let known = |plan: &Plan<B>| plan.is_for(model, parameters.identity(), options);
-        let at = match self.plans.iter().position(known) {
-            Some(at) => at,
-            None => {
-                self.check()?;
-                self.plans.retain(|plan| plan.session.is_alive());
-                let states = &mut self.states[states];
-                self.plans.push(Plan::new(
-                    model,
-                    parameters,
-                    options,
-                    states,
-                    &self.updater,
-                    &self.settings,
-                )?);
-                self.plans.len() - 1
-            }
-        };
-        Ok((at, states))
+        let Trainer { updater, steps } = self;
+        let (mut call, position) = Call::begin(steps, updater, model, parameters, &options, &mut handler)?;
+        let mut passes = call.passes();
+        let mut reading = Reading { call: &mut call, batch: PhantomData };
+        let ended = train_loop::resume(&mut reading, reader, position, &mut passes);
+        call.end(ended, passes)
     }
 
     /// The parameter and the slot of each state that the updater has for this set of parameters, in the order of
     /// creation. There are none before the first step.
     pub fn states(&self, parameters: &Parameters<B>) -> impl Iterator<Item = (&str, &str)> {
-        let states = self.states.iter().find(|states| states.is_of(parameters));
+        let states = self.steps.states.iter().find(|states| states.is_of(parameters));
         states.into_iter().flat_map(States::keys)
     }
 
@@ -440,7 +304,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         slot: &str,
     ) -> Result<ArrayD<T>, Error> {
         let (states, stored) = self.stored_state(parameters, name.as_ref(), slot)?;
-        let States { storage, buffers, .. } = &self.states[states];
+        let States { storage, buffers, .. } = &self.steps.states[states];
         Ok(stored::get(parameters.backend(), storage, buffers, &stored)?)
     }
 
@@ -462,8 +326,9 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         D: Dimension,
     {
         let (states, stored) = self.stored_state(parameters, name.as_ref(), slot)?;
-        let States { storage, buffers, .. } = &mut self.states[states];
-        Ok(stored::set(parameters.backend(), storage, buffers, &stored, array)?)
+        let States { storage, buffers, .. } = &mut self.steps.states[states];
+        let mut set = |to: &Stored, from: HostSlice<'_>| buffers.upload(parameters.backend(), to, from);
+        Ok(stored::set(storage, &stored, array, &mut set)?)
     }
 
     /// The states of these parameters, and the stored name of the state of a parameter in a slot.
@@ -473,8 +338,8 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         name: &str,
         slot: &str,
     ) -> Result<(usize, String), ParameterError> {
-        let known = self.states.iter().position(|states| states.is_of(parameters));
-        let stored = known.and_then(|at| Some((at, self.states[at].stored(name, slot)?)));
+        let known = self.steps.states.iter().position(|states| states.is_of(parameters));
+        let stored = known.and_then(|at| Some((at, self.steps.states[at].stored(name, slot)?)));
         stored.ok_or_else(|| ParameterError::NoSuchState { name: name.to_string(), slot: slot.to_string() })
     }
 }

@@ -23,6 +23,8 @@ mod random;
 mod ranking;
 mod regression;
 mod resnet;
+mod separable;
+mod transformer;
 mod workload;
 
 use std::env;
@@ -60,7 +62,23 @@ fn main() -> ExitCode {
 }
 
 fn measure_all(arguments: &Arguments) -> Run {
-    let all = ["W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8a", "W8b", "W9"].map(str::to_string);
+    let all = [
+        "W1",
+        "W2",
+        "W3",
+        "W4",
+        "W5",
+        "W6",
+        "W7",
+        "W8a",
+        "W8b",
+        "W9",
+        "encoder",
+        "decoder",
+        "separable",
+        "separable1",
+    ];
+    let all = all.map(str::to_string);
     let names = if arguments.workloads.is_empty() { &all[..] } else { &arguments.workloads };
     for name in names {
         let cpu = Cpu::with_threads(arguments.threads)?;
@@ -88,7 +106,17 @@ fn workload<B: Backend + Clone + 'static>(name: &str, backend: B) -> Run<Box<dyn
         "W8a" => Ok(mlp::inference(backend)?),
         "W8b" => Ok(resnet::inference(backend)?),
         "W9" => Ok(adaptive::workload(backend)?),
-        _ => Err(format!("there is no workload `{name}`; there are W1 to W7, W8a, W8b and W9").into()),
+        "encoder" => Ok(transformer::encoder(backend)?),
+        "decoder" => Ok(transformer::decoder(backend)?),
+        "separable" => Ok(separable::training(backend)?),
+        "separable1" => Ok(separable::inference(backend)?),
+        _ => {
+            let message = format!(
+                "there is no workload `{name}`; there are W1 to W7, W8a, W8b, W9, encoder, decoder, separable and \
+                 separable1"
+            );
+            Err(message.into())
+        }
     }
 }
 

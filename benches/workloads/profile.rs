@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use paddle::core::ops::Op;
 use paddle::core::plan::{
-    Backend, Body, Extent, Fault, Group, HostSlice, HostSliceMut, Launch, Location, Memories, OperandType,
-    OutOfMemory, Piece, Token, Unsupported,
+    Backend, Body, Extent, Fault, Group, HostSlice, HostSliceMut, Launch, Layout, Location, Memories,
+    OperandType, OutOfMemory, Piece, Takes, Token, Unsupported,
 };
 use paddle::core::program::DType;
 
@@ -158,6 +158,14 @@ impl<B: Backend> Backend for Profiled<B> {
 
     fn fuses(&self, body: &Op) -> bool {
         self.inner.fuses(body)
+    }
+
+    fn prefers(&self, op: &Op) -> Option<Layout> {
+        self.inner.prefers(op)
+    }
+
+    fn takes(&self, op: &Op, operand: usize, layout: &Layout) -> Takes {
+        self.inner.takes(op, operand, layout)
     }
 
     fn compile(&self, group: &Group) -> Result<Self::Kernel, Unsupported> {

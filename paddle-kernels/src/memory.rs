@@ -18,6 +18,16 @@ pub struct Buffer {
     /// Aligned to [`ALIGNMENT`]. It has `len` initialised bytes, and dangles if `len` is 0.
     start: NonNull<u8>,
     len: usize,
+    /// The allocation, in which `start` is.
+    allocation: *mut u8,
+}
+
+/// The layout of the allocation for `len` bytes, which may begin up to [`ALIGNMENT`] bytes before them. It asks for no
+/// alignment itself: the system has zeroed pages at hand for such allocations, and fills others with zeros, which takes
+/// the time and the memory of pages that nobody may ever use.
+fn layout(len: usize) -> Result<Layout, OutOfMemory> {
+    let padded = len.checked_add(ALIGNMENT).ok_or_else(|| OutOfMemory::of(len))?;
+    Layout::from_size_align(padded, 1).map_err(|_| OutOfMemory::of(len))
 }
 
 // SAFETY: it owns its bytes, and shared references only read them.
@@ -28,10 +38,9 @@ unsafe impl Sync for Buffer {}
 impl Drop for Buffer {
     fn drop(&mut self) {
         if self.len > 0 {
-            // SAFETY: `with_bytes` allocated `start` with this layout, which it had checked.
-            unsafe {
-                dealloc(self.start.as_ptr(), Layout::from_size_align_unchecked(self.len, ALIGNMENT));
-            }
+            let layout = layout(self.len).expect("the layout was valid when memory was allocated");
+            // SAFETY: `with_bytes` made the allocation with this layout.
+            unsafe { dealloc(self.allocation, layout) };
         }
     }
 }
@@ -40,7 +49,7 @@ impl Buffer {
     /// A buffer without bytes, which allocates nothing.
     pub const fn new() -> Self {
         let aligned = std::num::NonZero::new(ALIGNMENT).unwrap();
-        Buffer { start: NonNull::without_provenance(aligned), len: 0 }
+        Buffer { start: NonNull::without_provenance(aligned), len: 0, allocation: std::ptr::null_mut() }
     }
 
     /// A buffer of `len` bytes, all zero.
@@ -48,11 +57,14 @@ impl Buffer {
         if len == 0 {
             return Ok(Buffer::new());
         }
-        let layout = Layout::from_size_align(len, ALIGNMENT).map_err(|_| OutOfMemory::of(len))?;
+        let layout = layout(len)?;
         // SAFETY: the size of `layout` is not zero.
-        let start = unsafe { alloc_zeroed(layout) };
-        let start = NonNull::new(start).ok_or_else(|| OutOfMemory::of(len))?;
-        Ok(Buffer { start, len })
+        let allocation = unsafe { alloc_zeroed(layout) };
+        let first = NonNull::new(allocation).ok_or_else(|| OutOfMemory::of(len))?;
+        // SAFETY: the allocation has `ALIGNMENT` bytes more than `len`, so the next aligned address, and `len` bytes
+        // behind it, are in it.
+        let start = unsafe { first.add(first.align_offset(ALIGNMENT)) };
+        Ok(Buffer { start, len, allocation })
     }
 
     /// The size in bytes.

@@ -31,10 +31,25 @@ impl Random {
 
     /// Normal, with mean 0 and standard deviation 1, by the Box-Muller transform.
     pub(crate) fn gaussian(self, position: u64) -> f64 {
+        self.polar(position).at(position)
+    }
+
+    /// The normal numbers of positions 2i and 2i + 1, in polar coordinates.
+    fn polar(self, position: u64) -> Polar {
         let [u, v] = self.pair(position).map(fraction);
         // 1 - u is not 0.
-        let (radius, angle) = ((-2.0 * (1.0 - u).ln()).sqrt(), TAU * v);
-        radius * if position.is_multiple_of(2) { angle.cos() } else { angle.sin() }
+        Polar { radius: (-2.0 * (1.0 - u).ln()).sqrt(), angle: TAU * v }
+    }
+
+    /// Normal like [`gaussian`](Self::gaussian), for positions that mostly follow each other.
+    pub(crate) fn gaussians(self) -> impl FnMut(u64) -> f64 {
+        let (mut pair, mut polar) = (0, self.polar(0));
+        move |position| {
+            if position / 2 != pair {
+                (pair, polar) = (position / 2, self.polar(position));
+            }
+            polar.at(position)
+        }
     }
 
     /// Normal, but within two standard deviations of the mean. Each position has several draws, each from a stream of
@@ -63,6 +78,20 @@ impl Random {
         let ([a, b], [c, d]) = (halves(position / 2), halves(self.stream));
         let [a, b, c, d] = philox([a, b, c, d], halves(self.seed));
         [u64::from(a) | u64::from(b) << 32, u64::from(c) | u64::from(d) << 32]
+    }
+}
+
+/// A point on the plane, both of whose coordinates are normal.
+#[derive(Clone, Copy)]
+struct Polar {
+    radius: f64,
+    angle: f64,
+}
+
+impl Polar {
+    /// The coordinate that belongs to a position.
+    fn at(self, position: u64) -> f64 {
+        self.radius * if position.is_multiple_of(2) { self.angle.cos() } else { self.angle.sin() }
     }
 }
 
@@ -147,6 +176,8 @@ mod tests {
         let within = |bound| (0..COUNT).filter(|&i| random.gaussian(i).abs() < bound).count() as f64;
         assert!((within(1.0) / COUNT as f64 - 0.6827).abs() < 0.01);
         assert!((within(2.0) / COUNT as f64 - 0.9545).abs() < 0.01);
+        let mut gaussians = random.gaussians();
+        assert!([0, 1, 2, 5, 4, 9, 8, 8, 0].into_iter().all(|i| gaussians(i) == random.gaussian(i)));
         // Positions 2i and 2i + 1 share a block of bits, but their numbers are independent.
         let product = |i| random.gaussian(2 * i) * random.gaussian(2 * i + 1);
         assert!(moments(product).0.abs() < 0.02);

@@ -49,6 +49,11 @@ impl Team {
         self.workers.len() + 1
     }
 
+    /// Like [`run`](Self::run) if the work is worth it, and otherwise on the calling thread alone.
+    pub fn run_if(&self, is_worth_it: bool, tiles: usize, work: &Work<'_>) {
+        if is_worth_it { self.run(tiles, work) } else { (0..tiles).for_each(work) }
+    }
+
     /// Calls `work(0)`, …, `work(tiles - 1)`, each once, in any order and on any thread; returns when all are done.
     /// Allocates nothing. If one panics, tiles not yet begun are left out, and once no thread works any more the
     /// panic goes on in the caller.

@@ -218,6 +218,30 @@ pub trait Rows<S: Spec>: sealed::Fill<S> {}
 #[diagnostic::do_not_recommend]
 impl<S: Spec, T: sealed::Fill<S>> Rows<S> for T {}
 
+/// Rows of any form and of any network, as columns: what runs a batch is compiled once, not for each form of rows.
+pub(crate) trait AnyRows {
+    /// See [`Fill::columns`](sealed::Fill::columns).
+    fn columns<'a>(&'a self, scratch: &'a mut Table) -> Result<&'a Table, BatchError>;
+}
+
+/// Rows of the network `S`, whose type a run does not know.
+pub(crate) struct RowsOf<'r, S, R> {
+    rows: &'r R,
+    spec: PhantomData<fn() -> S>,
+}
+
+impl<'r, S: Spec, R: Rows<S>> RowsOf<'r, S, R> {
+    pub(crate) fn new(rows: &'r R) -> Self {
+        RowsOf { rows, spec: PhantomData }
+    }
+}
+
+impl<S: Spec, R: Rows<S>> AnyRows for RowsOf<'_, S, R> {
+    fn columns<'a>(&'a self, scratch: &'a mut Table) -> Result<&'a Table, BatchError> {
+        self.rows.columns(scratch)
+    }
+}
+
 pub(crate) mod sealed {
     use std::borrow::Borrow;
     use std::sync::Arc;

@@ -96,11 +96,25 @@ impl InputValues {
             let (input, found) = (spec.name.clone(), C::DTYPE);
             return Err(BatchError::Type { input, found, expected: spec.dtype });
         }
-        let (before, tokens) = (self.values.len(), self.shape.first().copied().unwrap_or(0));
+        let before = (self.values.len(), self.shape.first().copied().unwrap_or(0));
         let mut cell = Cell { spec, values: self, depth: 0, fits: true, error: None };
         column.write(&mut cell);
-        let fits = cell.fits;
-        if let Some(error) = cell.error {
+        let (fits, error) = (cell.fits, cell.error);
+        self.settle(spec, row, before, fits, error, &|dims| column.dims(dims))
+    }
+
+    /// Checks the value of one row that was appended behind `before` elements and tokens. `fits` and `error` are what
+    /// its cell found, and `dims` appends its dimensions.
+    fn settle(
+        &mut self,
+        spec: &InputSpec,
+        row: usize,
+        (before, tokens): (usize, usize),
+        fits: bool,
+        error: Option<OutOfMemory>,
+        dims: &dyn Fn(&mut Vec<usize>),
+    ) -> Result<(), BatchError> {
+        if let Some(error) = error {
             let what = format_args!("input `{}` of a batch, up to row {row}", spec.name);
             return Err(BatchError::OutOfMemory(error.wanted_for(what)));
         }
@@ -111,7 +125,7 @@ impl InputValues {
         }
         let count: usize = if items == 0 { 0 } else { items * self.dims(spec).iter().product::<usize>() };
         if !fits || self.values.len() - before != count {
-            return Err(self.misfit(spec, row, column));
+            return Err(self.misfit(spec, row, dims));
         }
         self.set = true;
         if spec.levels > 0 {
@@ -128,9 +142,9 @@ impl InputValues {
     }
 
     /// The error for a column that does not fit: its shape is wrong, or differs from that of the first row.
-    fn misfit<C: Column>(&self, spec: &InputSpec, row: usize, column: &C) -> BatchError {
+    fn misfit(&self, spec: &InputSpec, row: usize, write: &dyn Fn(&mut Vec<usize>)) -> BatchError {
         let (input, mut dims) = (spec.name.clone(), Vec::new());
-        column.dims(&mut dims);
+        write(&mut dims);
         // A sequence may have any number of tokens.
         let whole = Shape(dims);
         let found = Shape(whole.0.get(spec.levels..).unwrap_or_default().to_vec());

@@ -31,11 +31,16 @@ impl<B: Backend> Parameters<B> {
     /// [`Error::File`] if the file cannot be written, there is no memory for a tensor's elements, or a parameter has a
     /// reserved name.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        let (backend, values) = (self.backend(), self.values());
+        self.save_to(path.as_ref())
+    }
+
+    #[inline(never)]
+    pub(crate) fn save_to(&self, path: &Path) -> Result<(), Error> {
+        let (backend, values) = (self.backend(), self.values()?);
         let tensors = self.iter().map(|stored| Tensor::new(&stored.name, stored, backend, values));
         let contents = Contents::new(None, tensors.collect());
-        let written = contents.and_then(|contents| atomic::write(path.as_ref(), |out| contents.write(out)));
-        Ok(written.map_err(|fault| fault.of(path.as_ref()))?)
+        let written = contents.and_then(|contents| atomic::write(path, |out| contents.write(out)));
+        Ok(written.map_err(|fault| fault.of(path))?)
     }
 
     /// Reads parameters from a safetensors file, and reports what does not match. An error changes nothing. If the file
@@ -50,7 +55,11 @@ impl<B: Backend> Parameters<B> {
     /// [`Error::File`] if the file cannot be read, is damaged, does not hold tensors, or does not have what [`Load`]
     /// asks for. In the last case the fault is [`FileFault::Differs`], with the names.
     pub fn load(&mut self, path: impl AsRef<Path>, load: Load<'_>) -> Result<LoadReport, Error> {
-        let path = path.as_ref();
+        self.load_from(path.as_ref(), load)
+    }
+
+    #[inline(never)]
+    pub(crate) fn load_from(&mut self, path: &Path, load: Load<'_>) -> Result<LoadReport, Error> {
         let mut file = TensorFile::open(path)?;
         let (report, values) = self.read(&mut file, path, load)?;
         self.upload(&values);
@@ -115,10 +124,15 @@ impl<B: Backend> Parameters<B> {
     /// # Errors
     /// [`Error::File`] if the file cannot be written, or there is no memory for its content, which is built as a whole.
     pub fn save_pdiparams(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        let path = path.as_ref();
+        self.save_pdiparams_to(path.as_ref())
+    }
+
+    #[inline(never)]
+    pub(crate) fn save_pdiparams_to(&self, path: &Path) -> Result<(), Error> {
+        let kept = self.values()?;
         let record = |stored: &Stored| {
             let mut data = Vec::new();
-            let written = stored::values(self.backend(), self.values(), stored)?.write_le_bytes(&mut data);
+            let written = stored::values(self.backend(), kept, stored)?.write_le_bytes(&mut data);
             written.map_err(|error| error.wanted_for(format_args!("parameter `{}`", stored.name)))?;
             let record =
                 TensorRecord { lod: Vec::new(), element: element(stored.dtype), dims: dims(stored), data };
@@ -153,7 +167,11 @@ impl<B: Backend> Parameters<B> {
     /// [`Error::File`] if the file cannot be read, is longer than the parameters can be, is not in PaddlePaddle's
     /// format, or has another number of parameters, other types or other shapes.
     pub fn load_pdiparams(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
-        let path = path.as_ref();
+        self.load_pdiparams_from(path.as_ref())
+    }
+
+    #[inline(never)]
+    pub(crate) fn load_pdiparams_from(&mut self, path: &Path) -> Result<(), Error> {
         let length = length(path)?;
         let most = self.iter().map(|stored| (stored.bytes + MAX_DESCRIPTION) as u64).sum();
         if length > most {

@@ -1,25 +1,27 @@
 //! The pool of plans for inference with one set of parameters. Calls that run at the same time have a plan each.
 //!
-//! A call takes an idle plan from a queue without locks, and gives it back. Only a call that has to make a plan takes
+//! A call takes an idle plan from a queue without locks, and gives it back, all without allocations. Only a call that has to make a plan takes
 //! a lock: it looks in a list for the other plans of the network, which count its calls together.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread;
 
-use crossbeam_queue::SegQueue;
+use crossbeam_queue::ArrayQueue;
 use paddle_core::ops::Program;
 use paddle_core::passes::Pipeline;
 use paddle_core::plan::{Backend, Numbers, Storage};
 
 use crate::Error;
-use crate::batch::Rows;
+use crate::batch::AnyRows;
 use crate::metrics::Metrics;
 use crate::model::Model;
-use crate::network::Spec;
-use crate::outputs::OutputError;
+use crate::outputs::{OutputError, Spare};
 use crate::parameters::Parameters;
 use crate::session::Session;
+
+/// The most idle plans of all networks, unless there are more cores.
+const MOST_IDLE: usize = 1024;
 
 /// The seed and the step that decide a run's random numbers.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +45,8 @@ struct Kind {
     calls: Arc<AtomicU64>,
     /// The number of these plans that are idle.
     idle: AtomicUsize,
+    /// The memory of outputs of these plans that were dropped.
+    spare: Arc<Spare>,
 }
 
 impl Kind {
@@ -65,15 +69,20 @@ impl<B: Backend + Clone> Plan<B> {
 }
 
 impl<B: Backend> Plan<B> {
+    /// The memory of dropped outputs.
+    pub(super) fn spare(&self) -> &Arc<Spare> {
+        &self.kind.spare
+    }
+
     /// The random numbers for the network's next call without a seed.
     pub(super) fn next_draws(&self) -> Draws {
         Draws { seed: 0, step: self.kind.calls.fetch_add(1, Ordering::Relaxed) }
     }
 
     /// Computes a batch, and returns its number of rows.
-    pub(super) fn compute<S: Spec>(
+    pub(super) fn compute(
         &mut self,
-        rows: &impl Rows<S>,
+        rows: &dyn AnyRows,
         Draws { seed, step }: Draws,
         parameters: &Parameters<B>,
     ) -> Result<usize, Error> {
@@ -81,7 +90,7 @@ impl<B: Backend> Plan<B> {
         let executor = &mut self.session.executor;
         executor.set_seed(seed);
         executor.set_step(step);
-        parameters.values().compute(parameters.backend(), executor)?;
+        parameters.values()?.compute(parameters.backend(), executor)?;
         Ok(count)
     }
 
@@ -109,14 +118,15 @@ fn in_use(model: &Model, taps: &[&str]) -> Result<(Program, Metrics), Error> {
 
 /// The idle plans, and the kinds of all plans.
 pub(crate) struct Inference<B: Backend> {
-    idle: SegQueue<Plan<B>>,
+    /// The idle plans. If there are too many, that which was used least recently is dropped.
+    idle: ArrayQueue<Box<Plan<B>>>,
     /// Locked only when a plan is made.
     kinds: Mutex<Vec<Arc<Kind>>>,
 }
 
 impl<B: Backend> Inference<B> {
     pub(crate) fn new() -> Self {
-        Inference { idle: SegQueue::new(), kinds: Mutex::new(Vec::new()) }
+        Inference { idle: ArrayQueue::new(MOST_IDLE.max(cores())), kinds: Mutex::new(Vec::new()) }
     }
 
     /// Takes an idle plan of a network with these taps, or makes a new one.
@@ -125,7 +135,7 @@ impl<B: Backend> Inference<B> {
         model: &Arc<Model>,
         parameters: &Parameters<B>,
         taps: &[&str],
-    ) -> Result<Plan<B>, Error>
+    ) -> Result<Box<Plan<B>>, Error>
     where
         B: Clone,
     {
@@ -137,10 +147,10 @@ impl<B: Backend> Inference<B> {
                 return Ok(plan);
             }
             if plan.session.is_alive() {
-                self.idle.push(plan);
+                self.keep(plan);
             }
         }
-        Plan::new(model, parameters, taps, self.kind(model, taps))
+        Ok(Box::new(Plan::new(model, parameters, taps, self.kind(model, taps))?))
     }
 
     fn kind(&self, model: &Arc<Model>, taps: &[&str]) -> Arc<Kind> {
@@ -152,16 +162,23 @@ impl<B: Backend> Inference<B> {
             return Arc::clone(known);
         }
         let taps = taps.iter().map(|name| name.to_string()).collect();
-        let kind = Arc::new(Kind { model: Arc::downgrade(model), taps, calls, idle: AtomicUsize::new(0) });
+        let (model, idle) = (Arc::downgrade(model), AtomicUsize::new(0));
+        let kind = Arc::new(Kind { model, taps, calls, idle, spare: Arc::new(Spare::new(cores())) });
         kinds.push(Arc::clone(&kind));
         kind
     }
 
     /// Keeps a plan for later calls, unless as many plans of its kind are idle as there are cores.
-    pub(super) fn give_back(&self, plan: Plan<B>) {
+    pub(super) fn give_back(&self, plan: Box<Plan<B>>) {
         match plan.kind.idle.fetch_add(1, Ordering::Relaxed) < cores() {
-            true => self.idle.push(plan),
+            true => self.keep(plan),
             false => drop(plan.kind.idle.fetch_sub(1, Ordering::Relaxed)),
+        }
+    }
+
+    fn keep(&self, plan: Box<Plan<B>>) {
+        if let Some(oldest) = self.idle.force_push(plan) {
+            oldest.kind.idle.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

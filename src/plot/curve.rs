@@ -74,7 +74,7 @@ impl Curve {
     /// The file cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let picture = draw(&self.series).map(|picture| data::add(picture, &self.series));
-        super::write(path.as_ref(), picture)
+        super::write(path.as_ref(), picture.map(String::into_bytes))
     }
 }
 

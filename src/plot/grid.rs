@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use ndarray::{ArrayBase, Data, Ix3};
+use ndarray::{ArrayBase, ArrayView3, Data, Ix3};
 use png::{BitDepth, ColorType, Encoder, EncodingError};
 
 use crate::files::FileError;
@@ -34,10 +34,10 @@ pub fn grid<A: Data<Elem = f32>>(
     images: &ArrayBase<A, Ix3>,
     columns: usize,
 ) -> Result<(), FileError> {
-    super::write(path.as_ref(), draw(images, columns))
+    super::write(path.as_ref(), draw(images.view(), columns))
 }
 
-fn draw<A: Data<Elem = f32>>(images: &ArrayBase<A, Ix3>, columns: usize) -> io::Result<Vec<u8>> {
+fn draw(images: ArrayView3<'_, f32>, columns: usize) -> io::Result<Vec<u8>> {
     let nothing =
         || io::Error::new(ErrorKind::InvalidInput, "there is no image to draw, or no column for it");
     let (count, height, width) = images.dim();
@@ -96,7 +96,7 @@ mod tests {
             (0, 0, 1) => f32::NAN,
             _ => -1.0,
         });
-        let (pixels, width) = decoded(&draw(&images, 2).unwrap());
+        let (pixels, width) = decoded(&draw(images.view(), 2).unwrap());
         assert_eq!((width, pixels.len()), (2 * 18 + 2, width * (2 * 34 + 2)));
         let mut expected = vec![64; pixels.len()];
         for (i, y, x) in [(0, 0, 0), (1, 0, 0), (2, 0, 0)] {
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn nothing_to_draw_is_an_error() {
         for (shape, columns) in [((0, 8, 8), 2), ((2, 0, 8), 2), ((2, 8, 0), 2), ((2, 8, 8), 0)] {
-            let error = draw(&Array3::zeros(shape), columns).unwrap_err();
+            let error = draw(Array3::zeros(shape).view(), columns).unwrap_err();
             assert_eq!(error.to_string(), "there is no image to draw, or no column for it");
         }
     }

@@ -11,7 +11,7 @@ use paddle_kernels::reference::Reference;
 
 use super::CheckError;
 use crate::Error;
-use crate::batch::Rows;
+use crate::batch::{Rows, RowsOf};
 use crate::model::Model;
 use crate::network::{Network, Spec};
 use crate::parameters::Parameters;
@@ -116,8 +116,8 @@ impl Outputs {
         rows: &impl Rows<S>,
         parameters: &mut Parameters<Reference>,
     ) -> Result<Vec<Vec<f64>>, Error> {
-        self.session.feed(rows, &[])?;
-        self.session.executor.run(Part::Compute, parameters.buffers_mut())?;
+        self.session.feed(&RowsOf::<S, _>::new(rows), &[])?;
+        self.session.executor.run(Part::Compute, parameters.buffers_mut()?)?;
         let executor = &self.session.executor;
         let fetch = |output: usize| {
             let mut values = vec![0.0; executor.output_shape(output).iter().product()];

@@ -5,8 +5,8 @@ use std::fmt;
 use paddle_core::passes::trained;
 
 use crate::Error;
-use crate::batch::{Batch, Rows};
-use crate::infer::{Draws, with_metrics};
+use crate::batch::{Batch, Rows, RowsOf};
+use crate::infer::{Draws, measure};
 use crate::network::{Network, Trainable};
 use crate::options::Options;
 use crate::parameters::Parameters;
@@ -194,8 +194,9 @@ fn unmoved<S: Trainable>(
     after: &Parameters,
 ) -> Result<Vec<String>, Error> {
     let program = net.program()?;
-    let values =
-        |parameters: &Parameters, stored| stored::values(parameters.backend(), parameters.values(), stored);
+    let values = |parameters: &Parameters, stored| {
+        Ok::<_, Error>(stored::values(parameters.backend(), parameters.values()?, stored)?)
+    };
     // Both sets are of the same network, and have the same places.
     let mut unmoved = Vec::new();
     for name in trained(program)?.into_iter().map(|var| &program.var(var).name) {
@@ -218,7 +219,9 @@ fn idle<S: Trainable>(
     let cost = |batch: &Batch<S>| {
         let mut found = 0.0;
         let draws = Draws { seed: 0, step: 0 };
-        with_metrics(net, parameters, batch, draws, |_, cost, _| found = cost).map(|()| found)
+        let rows = RowsOf::<S, _>::new(batch);
+        measure(net.model()?, parameters, &rows, draws, &mut |_, cost, _| found = cost)?;
+        Ok::<_, Error>(found)
     };
     let (batch, mut idle) = (Batch::of(net, rows)?, Vec::new());
     let whole = cost(&batch)?;

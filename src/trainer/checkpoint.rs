@@ -8,11 +8,12 @@ use paddle_core::passes::Pipeline;
 use paddle_core::plan::Backend;
 
 use super::Trainer;
+use super::steps::Steps;
 use crate::Error;
 use crate::checkpoint::{self, Resumed, sealed::Part};
+use crate::files::FileFault;
 use crate::files::checkpoint::{NetworkRecord, TrainerRecord};
 use crate::files::keeper::Keeper;
-use crate::files::{FileError, FileFault};
 use crate::model::Model;
 use crate::network::{Network, Spec};
 use crate::parameters::Parameters;
@@ -38,9 +39,10 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         parameters: &Parameters<B>,
         path: impl AsRef<Path>,
     ) -> Result<(), Error> {
-        let record = self.record(std::slice::from_ref(net.model()?));
+        let record = self.steps.record(std::slice::from_ref(net.model()?));
         let mut keeper = Keeper::of(path.as_ref())?;
-        Ok(checkpoint::write(&mut keeper, parameters, vec![(record, self.states_of(parameters))])?)
+        let states = self.steps.states_of(parameters);
+        checkpoint::write(&mut keeper, parameters, vec![(record, states)])
     }
 
     /// Goes back to a checkpoint. The training then continues bit for bit as it did after the checkpoint. An error
@@ -83,7 +85,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         parameters: &mut Parameters<B>,
         path: impl AsRef<Path>,
     ) -> Result<Resumed, Error> {
-        let part = Part { models: vec![Arc::clone(net.model()?)], trainer: self };
+        let part = self.part(vec![Arc::clone(net.model()?)]);
         checkpoint::read(path.as_ref(), parameters, &mut [part])
     }
 
@@ -92,39 +94,31 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     /// # Errors
     /// Those of [`Network::program`].
     pub fn steps<S: Spec>(&self, net: &Network<S>) -> Result<u64, Error> {
-        Ok(self.known_progress(net.model()?).map_or(0, |progress| progress.steps))
+        Ok(self.steps.known_progress(net.model()?).map_or(0, |progress| progress.steps))
     }
 
+    /// The part of this trainer in a checkpoint of these networks.
+    pub(crate) fn part(&mut self, models: Vec<Arc<Model>>) -> Part<'_, B> {
+        Part { steps: &mut self.steps, updater: &self.updater, models }
+    }
+}
+
+impl<B: Backend> Steps<B> {
+    /// Writes the checkpoint of one network at a position in its reader.
     pub(super) fn write_checkpoint(
         &self,
         model: &Arc<Model>,
         parameters: &Parameters<B>,
         position: &Position,
         keeper: &mut Keeper,
-    ) -> Result<(), FileError> {
+    ) -> Result<(), Error> {
         let mut record = self.record(std::slice::from_ref(model));
         record.networks.iter_mut().for_each(|network| network.position = position.clone());
         checkpoint::write(keeper, parameters, vec![(record, self.states_of(parameters))])
     }
-}
 
-/// The part of a trainer that checkpoints need. It does not depend on the type of the updater.
-pub(crate) trait Resumable<B: Backend> {
     /// The trainer's progress with these networks, without the updater's states.
-    fn record(&self, models: &[Arc<Model>]) -> TrainerRecord;
-
-    /// The updater's states of the parameters, if there are any.
-    fn states_of(&self, parameters: &Parameters<B>) -> Option<&States<B>>;
-
-    /// Errors if the slots of a checkpoint are not those of the updater. Frozen parameters have none.
-    fn check(&self, models: &[Arc<Model>], record: &TrainerRecord, path: &Path) -> Result<(), Error>;
-
-    /// Sets progress and states to those of a checkpoint.
-    fn go_back(&mut self, models: &[Arc<Model>], record: TrainerRecord, states: States<B>);
-}
-
-impl<U: Updater, B: Backend + Clone> Resumable<B> for Trainer<U, B> {
-    fn record(&self, models: &[Arc<Model>]) -> TrainerRecord {
+    pub(crate) fn record(&self, models: &[Arc<Model>]) -> TrainerRecord {
         let network = |model: &Arc<Model>| {
             let name = Some(model.signature.network.clone());
             let Some(progress) = self.known_progress(model) else {
@@ -136,15 +130,24 @@ impl<U: Updater, B: Backend + Clone> Resumable<B> for Trainer<U, B> {
         TrainerRecord { seed: self.seed, networks: models.iter().map(network).collect(), states: Vec::new() }
     }
 
-    fn states_of(&self, parameters: &Parameters<B>) -> Option<&States<B>> {
+    /// The updater's states of the parameters, if there are any.
+    pub(crate) fn states_of(&self, parameters: &Parameters<B>) -> Option<&States<B>> {
         self.states.iter().find(|states| states.is_of(parameters))
     }
 
-    fn check(&self, models: &[Arc<Model>], record: &TrainerRecord, path: &Path) -> Result<(), Error> {
+    /// Errors if the slots of a checkpoint are not those of the updater. Frozen parameters have none.
+    #[inline(never)]
+    pub(crate) fn check_record(
+        &self,
+        updater: &dyn Updater,
+        models: &[Arc<Model>],
+        record: &TrainerRecord,
+        path: &Path,
+    ) -> Result<(), Error> {
         let has_stepped = record.networks.iter().any(|network| network.steps > 0);
         for model in models {
             let mut program = model.program.clone();
-            Pipeline::training(&self.settings, &|_| false, &|update| self.updater.update(update))
+            Pipeline::training(&self.settings, &|_| false, &|update| updater.update(update))
                 .run(&mut program)?;
             let mut expected: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
             for state in program.states() {
@@ -166,7 +169,9 @@ impl<U: Updater, B: Backend + Clone> Resumable<B> for Trainer<U, B> {
         Ok(())
     }
 
-    fn go_back(&mut self, models: &[Arc<Model>], record: TrainerRecord, states: States<B>) {
+    /// Sets progress and states to those of a checkpoint.
+    #[inline(never)]
+    pub(crate) fn go_back(&mut self, models: &[Arc<Model>], record: TrainerRecord, states: States<B>) {
         let is_of_others = |identity: &Weak<()>| !Weak::ptr_eq(identity, states.identity());
         self.plans.retain(|plan| is_of_others(plan.session.parameters()));
         self.states.retain(|other| is_of_others(other.identity()));

@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use paddle_core::plan::{Backend, Numbers, RunError};
 
-use super::Trainer;
 use super::plan::{Moment, Plan};
+use super::steps::Steps;
 use crate::Error;
-use crate::batch::Rows;
+use crate::batch::AnyRows;
 use crate::model::Model;
-use crate::network::Spec;
 use crate::options::Options;
 use crate::parameters::Parameters;
 use crate::updater::Updater;
@@ -58,28 +57,30 @@ impl error::Error for CostNotFinite {
     }
 }
 
-impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
+impl<B: Backend + Clone> Steps<B> {
     /// Finds the origin of a cost that is not finite: repeats the step, and checks every number. Changes nothing.
-    pub(super) fn cause<S: Spec>(
+    #[expect(clippy::too_many_arguments, reason = "all that the step had")]
+    pub(super) fn cause(
         &mut self,
+        updater: &dyn Updater,
         model: &Arc<Model>,
         parameters: &mut Parameters<B>,
-        rows: &impl Rows<S>,
+        rows: &dyn AnyRows,
         options: &Options,
         states: usize,
         moment: Moment,
     ) -> Option<Error> {
         if let Err(error) = parameters.check_finite() {
-            return Some(error.into());
+            return Some(error);
         }
         // Infinities may be fed on purpose, as masks are. So an input is the origin only if no operator is.
         [Numbers::Traced, Numbers::Finite].into_iter().find_map(|numbers| {
             let (options, states) = (Options { numbers, ..options.clone() }, &mut self.states[states]);
-            let plan = Plan::new(model, parameters, &options, states, &self.updater, &self.settings);
+            let plan = Plan::new(model, parameters, &options, states, updater, &self.settings);
             let computed = plan.and_then(|mut plan| {
                 plan.begin(moment);
-                plan.compute(rows, parameters.buffers_mut(), &mut states.buffers)?;
-                plan.go_back(parameters.buffers_mut()).map_err(Error::from)
+                plan.compute(rows, parameters.buffers_mut()?, &mut states.buffers)?;
+                plan.go_back(parameters.buffers_mut()?).map_err(Error::from)
             });
             let is_of_numbers = |error: &Error| {
                 matches!(error, Error::Run(RunError::NotFinite { .. } | RunError::FedNotFinite { .. }))

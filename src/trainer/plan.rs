@@ -11,11 +11,10 @@ use paddle_core::program::VarId;
 
 use super::shards::Shards;
 use crate::Error;
-use crate::batch::Rows;
+use crate::batch::AnyRows;
 use crate::element::Values;
 use crate::metrics::Metrics;
 use crate::model::Model;
-use crate::network::Spec;
 use crate::options::Options;
 use crate::parameter_name::ParameterGroup;
 use crate::parameters::Parameters;
@@ -52,7 +51,7 @@ impl<B: Backend + Clone> Plan<B> {
         parameters: &Parameters<B>,
         options: &Options,
         states: &mut States<B>,
-        updater: &impl Updater,
+        updater: &dyn Updater,
         settings: &Settings,
     ) -> Result<Self, Error> {
         let (frozen, numbers) = (options.frozen.clone(), options.numbers);
@@ -101,9 +100,9 @@ impl<B: Backend> Plan<B> {
 
     /// Computes all but the update. Returns the number of rows and the cost. An error leaves the parameters as they
     /// were.
-    pub(super) fn compute<S: Spec>(
+    pub(super) fn compute(
         &mut self,
-        rows: &impl Rows<S>,
+        rows: &dyn AnyRows,
         parameters: &mut Buffers<B>,
         states: &mut Buffers<B>,
     ) -> Result<(usize, f64), Error> {
@@ -113,9 +112,9 @@ impl<B: Backend> Plan<B> {
         }
     }
 
-    fn compute_whole<S: Spec>(
+    fn compute_whole(
         &mut self,
-        rows: &impl Rows<S>,
+        rows: &dyn AnyRows,
         parameters: &mut Buffers<B>,
     ) -> Result<(usize, f64), Error> {
         let rows = self.session.feed(rows, &self.rates)?;

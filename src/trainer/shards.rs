@@ -16,11 +16,10 @@ use paddle_core::program::RowsId;
 
 use super::plan::scalars;
 use crate::Error;
-use crate::batch::{Cut, Rows};
+use crate::batch::{AnyRows, Cut};
 use crate::element::Values;
 use crate::metrics::{MetricSums, Metrics};
 use crate::model::Model;
-use crate::network::Spec;
 use crate::options::Options;
 use crate::parameters::Parameters;
 use crate::session::{Session, fed, scalar};
@@ -47,7 +46,7 @@ impl<B: Backend + Clone> Shards<B> {
         options: &Options,
         states: &mut States<B>,
         is_frozen: &dyn Fn(&str) -> bool,
-        updater: &impl Updater,
+        updater: &dyn Updater,
         settings: &Settings,
     ) -> Result<(Session<B>, Self, Metrics, Vec<Values>), Error> {
         let mut network = model.program.clone();
@@ -78,10 +77,10 @@ impl<B: Backend + Clone> Shards<B> {
 
 impl<B: Backend> Shards<B> {
     /// Computes all shards, and adds up their gradients. Returns the number of rows and the cost.
-    pub(super) fn compute<S: Spec>(
+    pub(super) fn compute(
         &mut self,
         session: &mut Session<B>,
-        rows: &impl Rows<S>,
+        rows: &dyn AnyRows,
         metrics: &mut Metrics,
         parameters: &mut Buffers<B>,
         states: &mut Buffers<B>,

@@ -3,9 +3,10 @@
 mod networks;
 
 use std::alloc::System;
+use std::ops::Range;
 
 use networks::awkward::{control, mlp, ragged};
-use paddle::{Batch, Cpu, Network, Options, Parameters, Sgd, Trainable, Trainer, network};
+use paddle::{Batch, Cpu, Network, Options, Parameters, Sgd, Trainable, Trainer, infer, network};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 /// Counts what all threads ask of the system.
@@ -55,6 +56,9 @@ fn nothing_is_allocated_in_the_steady_state() {
     made_sequences();
     sequences_of_sequences();
     recurrent_layers();
+    images();
+    rows_of_tables();
+    inference();
 }
 
 fn steps() {
@@ -239,6 +243,71 @@ fn recurrent_layers() {
     };
     let batches: Vec<_> = (0..200).map(batch).collect();
     assert!(settles(&net, &batches));
+}
+
+/// Convolutions, pooling, and batch norm, whose statistics a step changes.
+fn images() {
+    let net = network!(|x: Tensor<f32, _, 3, 8, 8>, y: Tensor<i64, _, 1>| {
+        let h = relu(batch_norm(conv2d(x, 16, 3, padding = 1, bias = false)));
+        let h = relu(
+            batch_norm(conv2d(h, 16, 3, stride = 2, padding = 1, groups = 4)) + conv2d(h, 16, 1, stride = 2),
+        );
+        let h = pool2d(h, 2, kind = max);
+        mean(softmax_with_cross_entropy(fc(h, 5), y))
+    });
+    let batch = |count: usize| {
+        let rows = (0..count).map(|i| ([[[i as f32 / 97.0; 8]; 8]; 3], (i % 5) as i64));
+        net.batch(rows).unwrap()
+    };
+    let batches: Vec<_> = sizes().take(64).map(|count| batch(count.min(24))).collect();
+    // Statistics do not add up over shards, so batches are whole.
+    assert!(matches!(allocations(&net, &batches, 1), (1.., 0)));
+}
+
+/// Tables of which a step looks up, and updates, a few rows.
+fn rows_of_tables() {
+    let net = network!(|user: Tensor<i64, _>, words: Seq<i64>, y: Tensor<f32, _>| {
+        let user = embedding(user, [50, 6]);
+        let words = sequence_pool(embedding(words, [70, 6]), sum);
+        mean(square(sum(user * words, axis = 1) - y))
+    });
+    let batch = |count: usize| {
+        let words =
+            |i: usize| (0..if count == 97 { 9 } else { i % 9 }).map(move |k| ((i * 31 + k) % 70) as i64);
+        let row = |i: usize| ((i * 17 % 50) as i64, words(i).collect::<Vec<_>>(), 1.0);
+        net.batch((0..count).map(row)).unwrap()
+    };
+    assert!(settles(&net, &sizes().map(batch).collect::<Vec<_>>()));
+}
+
+/// Calls of `infer` whose outputs are dropped before the next call: of an array, of sequences, and of two networks in turn.
+fn inference() {
+    let classes = network!(|x: Tensor<f32, _, 3, 8, 8>| {
+        let h = relu(batch_norm(conv2d(x, 16, 3, padding = 1, bias = false)));
+        softmax(fc(h, 5, param = "head"))
+    });
+    let odd = network!(|xs: Seq<Tensor<f32, 4>>| {
+        let found = sequence_filter(xs, sum(xs, axis = 1) > 0.0);
+        (fc(found, 3, act = tanh, param = "found"), mean(sequence_pool(found, sum)))
+    });
+    let cpu = Cpu::with_threads(3).unwrap();
+    let parameters = Parameters::create_on(cpu, (&classes, &odd), 0).unwrap();
+    let image = |i: usize| [[[i as f32 / 97.0; 8]; 8]; 3];
+    let sequence = |i: usize| vec![[(i % 3) as f32 - 1.0; 4]; i % 11];
+    let images: Vec<_> = sizes().map(|count| classes.batch((0..count.min(24)).map(image)).unwrap()).collect();
+    let texts: Vec<_> = sizes().map(|count| odd.batch((0..count).map(sequence)).unwrap()).collect();
+    let calls = |range: Range<usize>| {
+        count(|| {
+            for at in range {
+                let outputs = infer(&classes, &parameters, &images[at]).unwrap();
+                assert_eq!(outputs.at::<f32>(0).unwrap().shape()[1], 5);
+                drop(outputs);
+                let outputs = infer(&odd, &parameters, &texts[at]).unwrap();
+                assert_eq!(outputs.at::<f32>(0).unwrap().shape()[1], 3);
+            }
+        })
+    };
+    assert!(matches!((calls(0..32), calls(32..200)), (1.., 0)));
 }
 
 /// A batch that is filled again keeps its memory.

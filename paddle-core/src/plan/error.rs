@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::offsets::OffsetsError;
+use super::switches::VARIABLE;
 use crate::memory::OutOfMemory;
 use crate::program::{DType, Located, VerifyError};
 
@@ -45,6 +46,11 @@ pub enum PlanError {
         /// Whether it comes from outside.
         outside: bool,
     },
+    /// The environment switches off a pass that planning does not have.
+    Switch {
+        /// The switch.
+        found: String,
+    },
     /// There is not enough memory.
     OutOfMemory(OutOfMemory),
     /// A kernel failed while parameters were initialised.
@@ -80,6 +86,11 @@ impl fmt::Display for PlanError {
             PlanError::ParameterType { name, expected, found } => {
                 write!(f, "parameter `{name}` is {found}, but the network uses it as {expected}")
             }
+            PlanError::Switch { found } => write!(
+                f,
+                "`{found}` in {VARIABLE} is no switch; set it to some of `-arrange`, `-epilogue` and `-fuse`, with commas \
+                 between them, or unset it"
+            ),
             PlanError::UnboundSize { symbol, outside: true } => {
                 write!(
                     f,

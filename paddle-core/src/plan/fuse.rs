@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::arrange::Arrangement;
 use super::backend::Side;
 use super::live::At;
-use super::numbers::Numbers;
+use super::switches::Passes;
 use crate::ops::{Block, Operator, Program};
 use crate::program::{BlockId, Role};
 
@@ -17,19 +18,20 @@ pub(super) fn is_constant(operator: &Operator) -> bool {
     effects.pure && effects.element_wise && operator.inputs.is_empty()
 }
 
-/// Cuts the live operators of a block into chains of positions. Neighbouring element-wise operators over one shape
-/// and on one side are a chain; each other operator is a chain by itself. If numbers are checked, every operator is.
+/// Cuts the live operators of a block into chains of positions. Neighbouring element-wise operators over one shape,
+/// on one side and in one layout are a chain; each other operator is a chain by itself, and every one is if nothing is fused.
 pub(super) fn chains(
     program: &Program,
     id: BlockId,
     live: &BTreeSet<At>,
-    numbers: Numbers,
+    arrangement: &Arrangement,
+    passes: Passes,
     side: &dyn Fn(&Operator) -> Side,
 ) -> Vec<Vec<usize>> {
     let block: &Block = program.block(id);
     let mut chains: Vec<Vec<usize>> = Vec::new();
-    let longest = if numbers == Numbers::Any { LONGEST } else { 1 };
-    // The shape, role and side of the last chain, if the next operator may join it.
+    let longest = if passes.fuse { LONGEST } else { 1 };
+    // The shape, role, side and layout of the last chain, if the next operator may join it.
     let mut open = None;
     for (i, operator) in block.ops.iter().enumerate().filter(|(i, _)| live.contains(&(id, *i))) {
         if is_constant(operator) {
@@ -41,7 +43,9 @@ pub(super) fn chains(
         }
         let shape = operator.op.effects().element_wise.then(|| {
             let ty = program.ty(operator.outputs[0]);
-            (ty.rows, &ty.dims, operator.site.role == Role::Optimize, side(operator))
+            let is_optimize = operator.site.role == Role::Optimize;
+            let layout = arrangement.of_operand((id, i), operator.outputs[0]);
+            (ty.rows, &ty.dims, is_optimize, side(operator), layout)
         });
         match chains.last_mut() {
             Some(chain) if shape.is_some() && shape == open && chain.len() < longest => chain.push(i),

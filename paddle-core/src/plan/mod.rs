@@ -1,12 +1,13 @@
 //! Planning and running: `Program → Plan → run`.
 //!
-//! A program is planned once for a backend. `live` finds the operators that a run needs. `fuse` and `schedule` cut
-//! them into groups. `lower` compiles the groups, and turns blocks into instructions over slots; each slot has a
+//! A program is planned once for a backend. `live` finds the operators that a run needs. `arrange` chooses layouts. `fuse` and
+//! `schedule` cut the operators into groups. `lower` compiles the groups, and turns blocks into instructions over slots; each slot has a
 //! lifetime. `layout` places the slots in memory, once for each capacity of the symbolic sizes. `machine` then runs
 //! the instructions. A run looks nothing up by name, and allocates nothing once it has seen the largest batch.
 //!
 //! [`Backend`] is the trait that a device implements.
 
+mod arrange;
 mod backend;
 mod code;
 mod error;
@@ -24,12 +25,13 @@ mod schedule;
 mod show;
 mod stats;
 mod storage;
+mod switches;
 mod tape;
 
 pub use crate::memory::OutOfMemory;
 pub use backend::{
     ALIGNMENT, Backend, Body, Extent, Fault, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch,
-    Layout, Location, Memories, Memory, Move, OWN_MEMORIES, Operand, OperandType, Piece, Side, Token,
+    Layout, Location, Memories, Memory, Move, OWN_MEMORIES, Operand, OperandType, Piece, Side, Takes, Token,
     Unsupported, Values,
 };
 pub use error::{PlanError, RunError};
@@ -38,6 +40,6 @@ pub use numbers::{Numbers, not_finite};
 pub use offsets::{OffsetsError, check_levels, check_offsets};
 pub use stats::{ProductStats, RunStats};
 pub use storage::{
-    Buffers, Storage, StorageError, Stored, StoredValues, initialize, initialize_states, side_of, state_name,
-    stored_name,
+    Buffers, Storage, StorageError, Stored, StoredValues, check_initializers, initialize, initialize_states,
+    side_of, state_name, stored_name,
 };

@@ -9,9 +9,29 @@ use crate::program::{Located, Role};
 /// An operator counts as a product if it contracts two inputs
 /// ([`Operator::contraction`](crate::ops::Operator::contraction)). The rows are those on which it ran: not the rows of
 /// other branches, nor rows that have left a loop, nor padding behind the end of a sequence.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct RunStats {
     products: Vec<ProductStats>,
+}
+
+impl Clone for RunStats {
+    fn clone(&self) -> Self {
+        RunStats { products: self.products.clone() }
+    }
+
+    /// Allocates nothing if both are counters of one plan.
+    fn clone_from(&mut self, source: &Self) {
+        let (ours, theirs) = (&mut self.products, &source.products);
+        let same = |(ours, theirs): (&ProductStats, &ProductStats)| {
+            (&ours.place, ours.role) == (&theirs.place, theirs.role)
+        };
+        if ours.len() != theirs.len() || !ours.iter().zip(theirs).all(same) {
+            ours.clone_from(theirs);
+        }
+        for (ours, theirs) in ours.iter_mut().zip(theirs) {
+            (ours.launches, ours.rows) = (theirs.launches, theirs.rows);
+        }
+    }
 }
 
 /// The sum over all matrix products of one place in the source and one role.

@@ -348,16 +348,8 @@ fn initialize_vars<B: Backend>(
     seed: u64,
 ) -> Result<(), PlanError> {
     values.touch();
-    for operator in program.startup() {
-        let var = operator.outputs[0];
-        if !wanted(var) {
-            continue;
-        }
-        let (name, stored) = (&program.var(var).name, storage.locate(program, var)?);
-        let op = GroupOp { op: operator.op.clone(), inputs: Vec::new(), outputs: vec![Operand::Output(0)] };
-        let shape = stored.dims.iter().map(|&dim| Extent::Fixed(dim)).collect();
-        let output = OperandType::new(stored.dtype, shape);
-        let group = Group::of(op, Vec::new(), vec![output], stream(name));
+    for (operator, name, stored) in startup(program, storage, wanted)? {
+        let group = startup_group(operator, name, stored);
         let start = |error: StartError| error.of(name);
         match (Side::of(backend, &operator.op), backend.fallback()) {
             (Some(Side::Fallback), Some(fallback)) => {
@@ -375,6 +367,46 @@ fn initialize_vars<B: Backend>(
         }
     }
     Ok(())
+}
+
+/// Errors if [`initialize`] would, for another reason than memory or the values of elements.
+pub fn check_initializers<B: Backend>(
+    backend: &B,
+    program: &Program,
+    storage: &Storage,
+    wanted: &dyn Fn(&str) -> bool,
+) -> Result<(), PlanError> {
+    let is_wanted = |var| program.state(var).is_none() && wanted(&program.var(var).name);
+    for (operator, name, stored) in startup(program, storage, &is_wanted)? {
+        let group = startup_group(operator, name, stored);
+        let compiled = match (Side::of(backend, &operator.op), backend.fallback()) {
+            (Some(Side::Fallback), Some(fallback)) => fallback.compile(&group).map(drop),
+            _ => backend.compile(&group).map(drop),
+        };
+        compiled.map_err(|error| StartError::Kernel(error.message).of(name))?;
+    }
+    Ok(())
+}
+
+/// The startup operators of the variables that are `wanted`, with the names and the descriptions of these.
+fn startup<'a>(
+    program: &'a Program,
+    storage: &'a Storage,
+    wanted: &dyn Fn(VarId) -> bool,
+) -> Result<Vec<(&'a Operator, &'a str, &'a Stored)>, PlanError> {
+    let operators = program.startup().iter().filter(|operator| wanted(operator.outputs[0]));
+    let described = operators.map(|operator| {
+        let var = operator.outputs[0];
+        Ok((operator, program.var(var).name.as_str(), storage.locate(program, var)?))
+    });
+    described.collect()
+}
+
+/// A startup operator as a group without inputs.
+fn startup_group(operator: &Operator, name: &str, stored: &Stored) -> Group {
+    let op = GroupOp { op: operator.op.clone(), inputs: Vec::new(), outputs: vec![Operand::Output(0)] };
+    let shape = stored.dims.iter().map(|&dim| Extent::Fixed(dim)).collect();
+    Group::of(op, Vec::new(), vec![OperandType::new(stored.dtype, shape)], stream(name))
 }
 
 /// Why a value could not be initialised.

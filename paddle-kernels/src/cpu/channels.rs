@@ -1,38 +1,9 @@
-//! Values with channels: `[rows, channels, ..]`, and sums for each channel.
+//! Values with channels, `[rows, channels, ..]` or `[rows, .., channels]` in memory, and sums for each channel.
 
 use std::ops::Range;
 
-use paddle_core::plan::{Extent, OperandType, Unsupported};
-
-use super::kernel::Single;
 use super::number::Float;
 use super::sum::{LANES, RADIX, Sums, total};
-
-/// The position of the channels in a value's shape.
-#[derive(Clone)]
-pub(super) struct Shape {
-    rows: Extent,
-    channels: Extent,
-    /// The dimensions behind the channels: height and width.
-    inner: Vec<Extent>,
-}
-
-impl Shape {
-    /// The shape of a value with rows and channels.
-    pub(super) fn new(single: &Single<'_>, layout: &OperandType) -> Result<Shape, Unsupported> {
-        match &layout.shape[..] {
-            [rows, channels, inner @ ..] => {
-                Ok(Shape { rows: *rows, channels: *channels, inner: inner.to_vec() })
-            }
-            _ => single.refuse("of a value without channels"),
-        }
-    }
-
-    pub(super) fn view(&self, sizes: &[usize]) -> View {
-        let inner = self.inner.iter().map(|extent| extent.get(sizes)).product();
-        View { rows: self.rows.get(sizes), channels: self.channels.get(sizes), inner }
-    }
-}
 
 /// `[rows, channels, inner]`.
 #[derive(Clone, Copy)]
@@ -107,18 +78,5 @@ impl View {
             }
         }
         finished
-    }
-
-    /// Calls `run` with each run of neighbours in `elements`, and with the channel of its first element. A run lies in
-    /// one channel, or has one element of each of neighbouring channels.
-    #[inline(always)]
-    pub(super) fn runs(self, elements: Range<usize>, mut run: impl FnMut(Range<usize>, usize)) {
-        let length = if self.inner == 1 { self.channels } else { self.inner };
-        let mut at = elements.start;
-        while at < elements.end {
-            let end = (at + length - at % length).min(elements.end);
-            run(at..end, at / self.inner % self.channels);
-            at = end;
-        }
     }
 }

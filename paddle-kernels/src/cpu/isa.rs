@@ -89,6 +89,15 @@ impl Isa {
     pub(crate) fn level(self) -> Level {
         self.0
     }
+
+    /// The instruction set that a copy of a kernel is compiled for: in the copy it is known, so that calls of other
+    /// functions with copies lead straight to theirs.
+    ///
+    /// # Safety
+    /// The machine has the instruction set.
+    pub(crate) const unsafe fn of_copy(level: Level) -> Isa {
+        Isa(level)
+    }
 }
 
 /// The requested instruction set does not exist, or this machine lacks it.
@@ -126,8 +135,9 @@ pub(crate) const PORTABLE_IS_FUSED: bool = cfg!(any(target_arch = "aarch64", tar
 /// axpy(isa, 2.0, &x, &mut y);
 /// ```
 ///
-/// `FUSED` tells the body whether `mul_add` is one instruction. The body and its closures are compiled within each
-/// copy, for the copy's instruction set. The functions that it calls must be `#[inline(always)]`: a function that is
+/// `FUSED` tells the body whether `mul_add` is one instruction. The body can use the [`Isa`], which is that of
+/// the copy, for calls of other functions that are defined so. The body and its closures are compiled within each copy, for the copy's instruction
+/// set. The functions that it calls must be `#[inline(always)]`: a function that is
 /// not inlined is compiled for the portable set, where each `mul_add` may be a call of a library function. So
 /// arithmetic is better in a loop than in a method of iterators that takes a closure, as such methods are not always
 /// inlined. `tests/calls` looks for calls that are left.
@@ -151,18 +161,26 @@ macro_rules! dispatch {
             $isa: $crate::cpu::isa::Isa $(, $argument: $argument_type)*
         ) $(-> $result)? {
             #[cfg(target_arch = "x86_64")]
+            #[inline(never)]
             #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
             #[allow(clippy::too_many_arguments)]
             $($unsafety)? fn avx512<$($type: $bound),*>($($argument: $argument_type),*) $(-> $result)? {
+                // SAFETY: this copy is called only where the machine has its features.
+                #[allow(dead_code, non_upper_case_globals)]
+                const $isa: $crate::cpu::isa::Isa = unsafe { $crate::cpu::isa::Isa::of_copy($crate::cpu::isa::Level::Avx512) };
                 #[allow(dead_code)]
                 const $fused: bool = true;
                 $body
             }
 
             #[cfg(target_arch = "x86_64")]
+            #[inline(never)]
             #[target_feature(enable = "avx2,fma")]
             #[allow(clippy::too_many_arguments)]
             $($unsafety)? fn avx2<$($type: $bound),*>($($argument: $argument_type),*) $(-> $result)? {
+                // SAFETY: this copy is called only where the machine has its features.
+                #[allow(dead_code, non_upper_case_globals)]
+                const $isa: $crate::cpu::isa::Isa = unsafe { $crate::cpu::isa::Isa::of_copy($crate::cpu::isa::Level::Avx2) };
                 #[allow(dead_code)]
                 const $fused: bool = true;
                 $body
@@ -171,6 +189,9 @@ macro_rules! dispatch {
             #[inline(never)]
             #[allow(clippy::too_many_arguments)]
             $($unsafety)? fn portable<$($type: $bound),*>($($argument: $argument_type),*) $(-> $result)? {
+                // SAFETY: this copy is called only where the machine has its features.
+                #[allow(dead_code, non_upper_case_globals)]
+                const $isa: $crate::cpu::isa::Isa = unsafe { $crate::cpu::isa::Isa::of_copy($crate::cpu::isa::Level::Portable) };
                 #[allow(dead_code)]
                 const $fused: bool = $crate::cpu::isa::PORTABLE_IS_FUSED;
                 $body

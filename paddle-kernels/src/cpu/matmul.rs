@@ -49,7 +49,7 @@ impl Matmul {
     ) {
         let (grid, flip) = self.grid::<T>();
         let product = self.product(from, c, accumulate);
-        team.run(grid.tiles(), &|tile| {
+        team.run_if(self.work() >= WORTH_A_TEAM, grid.tiles(), &|tile| {
             let (rows, columns) = grid.tile(tile);
             // SAFETY: the tile lies inside C and no other overlaps it.
             unsafe { product.compute(isa, rows.clone(), columns.clone()) };
@@ -74,10 +74,11 @@ impl Matmul {
     ) {
         let (grid, _) = self.grid::<T>();
         let (from, to, tiles) = ((Shared(a.cast_mut()), Shared(b.cast_mut())), Shared(c), grid.tiles());
-        let work = self.m.saturating_mul(self.n).saturating_mul(self.k).max(1);
+        let work = self.work().max(1);
+        let is_worth_it = work.saturating_mul(count) >= WORTH_A_TEAM;
         // Small ones together, so that a thread has something to do.
         let at_once = if tiles == 1 { (ONE_TILE / work).clamp(1, count.max(1)) } else { 1 };
-        team.run(count.div_ceil(at_once) * tiles, &|index| {
+        team.run_if(is_worth_it, count.div_ceil(at_once) * tiles, &|index| {
             let (first, tile) = (index / tiles * at_once, index % tiles);
             let (rows, columns) = grid.tile(tile);
             for product in first..count.min(first + at_once) {
@@ -90,6 +91,11 @@ impl Matmul {
                 }
             }
         });
+    }
+
+    /// The number of multiply-adds.
+    fn work(&self) -> usize {
+        self.m.saturating_mul(self.n).saturating_mul(self.k)
     }
 
     /// The tiles, and whether they are those of the transpose: a product with a column is the transpose of a product
@@ -133,7 +139,10 @@ pub(super) struct Grid {
     tile_columns: usize,
 }
 
-/// Fewer multiply-adds than this are not worth waking a thread: about a microsecond's work.
+/// Fewer multiply-adds than this are not worth a team: handing out tiles, and waiting for the last one, take about a
+/// microsecond, and these take four to nine on one thread.
+const WORTH_A_TEAM: usize = 1 << 19;
+/// Fewer multiply-adds than this are one tile.
 const ONE_TILE: usize = 1 << 17;
 /// A tile has at least about this many.
 const SMALLEST_TILE: usize = 1 << 15;

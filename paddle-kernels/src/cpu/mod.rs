@@ -6,6 +6,7 @@ mod broadcast;
 mod channels;
 mod fold;
 mod id_checks;
+mod images;
 pub mod isa;
 mod kernel;
 mod math;
@@ -29,8 +30,8 @@ use std::{env, fmt, io, thread};
 
 use paddle_core::ops::Op;
 use paddle_core::plan::{
-    Backend, Body, Fault, Group, HostSlice, HostSliceMut, Launch, Location, Memories, OutOfMemory, Piece,
-    Token, Unsupported,
+    Backend, Body, Fault, Group, HostSlice, HostSliceMut, Launch, Layout, Location, Memories, OutOfMemory,
+    Piece, Takes, Token, Unsupported,
 };
 use paddle_core::program::DType;
 
@@ -188,9 +189,21 @@ impl Backend for Cpu {
         ops::supports(op)
     }
 
+    fn prefers(&self, op: &Op) -> Option<Layout> {
+        ops::prefers_channels_last(op).then(Layout::channels_last)
+    }
+
+    fn takes(&self, op: &Op, operand: usize, layout: &Layout) -> Takes {
+        if *layout == Layout::channels_last() {
+            ops::takes_channels_last(op, operand)
+        } else {
+            Takes::RowMajor
+        }
+    }
+
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
-        if group.types().any(|ty| !ty.layout.is_row_major()) {
-            return kernel::unsupported("operands that are not in row-major order");
+        if group.types().any(|ty| !ty.layout.is_row_major() && ty.layout != Layout::channels_last()) {
+            return kernel::unsupported("operands in another layout than row-major order and channels last");
         }
         Ok(Kernel::new(match group.body {
             Some(Body::Move(kind)) => moves::compile(kind, group)?,

@@ -88,6 +88,8 @@ pub(super) trait Float:
     /// many operations there are.
     type Wide<const FUSED: bool>: Real;
 
+    /// `self * factor + term`, rounded once if `FUSED`.
+    fn times_plus<const FUSED: bool>(self, factor: Self, term: Self) -> Self;
     /// The number in double precision.
     fn double(self) -> f64;
     /// The number of double precision that [`Float::Wide`] holds.
@@ -101,6 +103,11 @@ pub(super) trait Float:
 impl Float for f32 {
     type Fast<const FUSED: bool> = Fast<FUSED>;
     type Wide<const FUSED: bool> = Wide<FUSED>;
+
+    #[inline(always)]
+    fn times_plus<const FUSED: bool>(self, factor: Self, term: Self) -> Self {
+        if FUSED { self.mul_add(factor, term) } else { self * factor + term }
+    }
 
     #[inline(always)]
     fn double(self) -> f64 {
@@ -136,6 +143,11 @@ impl Float for f32 {
 impl Float for f64 {
     type Fast<const FUSED: bool> = Double<FUSED>;
     type Wide<const FUSED: bool> = Double<FUSED>;
+
+    #[inline(always)]
+    fn times_plus<const FUSED: bool>(self, factor: Self, term: Self) -> Self {
+        if FUSED { self.mul_add(factor, term) } else { self * factor + term }
+    }
 
     #[inline(always)]
     fn double(self) -> f64 {

@@ -30,6 +30,12 @@ impl<'a, T> Cut<'a, T> {
         unsafe { self.run(first, count) }
     }
 
+    /// The address of an element.
+    pub(super) fn address(&self, at: usize) -> *mut T {
+        assert!(at <= self.len, "an element of the slice");
+        self.start.wrapping_add(at)
+    }
+
     /// # Safety
     /// The elements are inside the slice, and no other run that is taken has any of them.
     pub(super) unsafe fn run(&self, first: usize, count: usize) -> &'a mut [T] {

@@ -9,7 +9,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use paddle_core::ops::Real;
 
-use super::math::{self, Rounding, double, library, single};
+use super::math::{self, Rounding, double, library, normal, single};
 
 /// An `f32`. With `FUSED`, multiply-add is one instruction (see [`super::isa`]).
 #[derive(Clone, Copy)]
@@ -140,11 +140,14 @@ impl<const FUSED: bool> Real for Fast<FUSED> {
         exp = single::exp::<FUSED>(x),
         ln = single::ln::<FUSED>(x),
         tanh = single::tanh::<FUSED>(x),
+        softplus = single::softplus::<FUSED>(x),
+        gelu = normal::gelu::<FUSED>(x),
+        gelu_slope = normal::gelu_slope::<FUSED>(x),
     }
 
     wide! {
-        exp_m1, ln_1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, erf, erfc, softplus,
-        log_sigmoid, silu, mish, gelu, gelu_tanh,
+        exp_m1, ln_1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, erf, erfc, silu, mish,
+        gelu_tanh,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sums. Their order depends on their length alone, and their rounding errors grow with its logarithm.
 
+use super::isa::{Isa, dispatch};
 use super::number::Float;
 
 /// The number of sums that are computed side by side.
@@ -80,6 +81,23 @@ pub(super) fn sum_rows<T: Float>(rows: &[T], stride: usize, count: usize, width:
     sums.finish()
 }
 
+/// The sums of the columns of a dense matrix that has at most half as many as there are lanes. Several rows are added side by
+/// side.
+#[inline(always)]
+pub(super) fn sum_columns<T: Float>(elements: &[T], width: usize) -> [T; LANES] {
+    let round = LANES / width * width;
+    let rounds = elements.len() / round;
+    let mut sums = sum_rows(elements, round, rounds, round);
+    for (sum, term) in sums.iter_mut().zip(&elements[rounds * round..]) {
+        *sum += *term;
+    }
+    let (first, others) = sums[..round].split_at_mut(width);
+    for others in others.chunks_exact(width) {
+        first.iter_mut().zip(others).for_each(|(sum, term)| *sum += *term);
+    }
+    sums
+}
+
 /// Adds at most `RADIX` rows to sums.
 #[inline(always)]
 fn add_rows<T: Float>(sums: &mut [T; LANES], rows: &[T], stride: usize, count: usize, width: usize) {
@@ -117,15 +135,21 @@ pub(super) fn total<T: Float, const N: usize>(mut sums: [T; N]) -> T {
 
 /// The sum of a slice.
 #[inline(always)]
-pub(super) fn sum<T: Float>(terms: &[T]) -> T {
-    if terms.len() >= RADIX * LANES {
-        let mut sums = Sums::new();
-        add_slice(&mut sums, terms);
-        return total(sums.finish());
+pub(super) fn sum<T: Float>(isa: Isa, terms: &[T]) -> T {
+    if terms.len() >= LANES { sum_of_many(isa, terms) } else { sum_pairs(terms, terms, |term, _| term) }
+}
+
+dispatch! {
+    /// The sum of at least as many terms as there are lanes. Programs have this code once, not in each kernel.
+    #[inline(always)]
+    fn sum_of_many<const FUSED: bool, T: Float>(isa, terms: &[T]) -> T {
+        if terms.len() >= RADIX * RADIX * LANES {
+            let mut sums = Sums::new();
+            add_slice(&mut sums, terms);
+            return total(sums.finish());
+        }
+        sum_pairs(terms, terms, |term, _| term)
     }
-    let (wide, rest) = if terms.len() < LANES { (T::ZERO, terms) } else { side_by_side::<T, 32>(terms) };
-    let (narrow, rest) = side_by_side::<T, 8>(rest);
-    wide + (narrow + rest.iter().fold(T::ZERO, |sum, term| sum + *term))
 }
 
 /// The sum of products.
@@ -134,33 +158,37 @@ pub(super) fn dot<T: Float>(x: &[T], y: &[T]) -> T {
     sum_pairs(x, y, |x, y| x * y)
 }
 
-/// The sum of `term` over pairs of elements.
+/// The sum of `term` over pairs of elements. No term is stored.
 #[inline(always)]
 pub(super) fn sum_pairs<T: Float>(x: &[T], y: &[T], term: impl Fn(T, T) -> T) -> T {
-    let mut terms = [T::ZERO; RADIX * LANES];
-    let mut total = T::ZERO;
-    for (x, y) in x.chunks(RADIX * LANES).zip(y.chunks(RADIX * LANES)) {
-        for ((own, x), y) in terms.iter_mut().zip(x).zip(y) {
-            *own = term(*x, *y);
+    let level = x.len() / (RADIX * LANES) * (RADIX * LANES);
+    let wide = if x.len() - level < LANES { level } else { level + (x.len() - level) / 32 * 32 };
+    let narrow = wide + (x.len() - wide) / 8 * 8;
+    let mut sums = [T::ZERO; LANES];
+    for (x, y) in x[..level].chunks_exact(RADIX * LANES).zip(y.chunks_exact(RADIX * LANES)) {
+        let of = |row: usize, lane: usize| term(x[row * LANES + lane], y[row * LANES + lane]);
+        for (j, sum) in sums.iter_mut().enumerate() {
+            *sum += ((of(0, j) + of(1, j)) + (of(2, j) + of(3, j)))
+                + ((of(4, j) + of(5, j)) + (of(6, j) + of(7, j)));
         }
-        total += sum(&terms[..x.len()]);
     }
-    total
+    let of_level = if level > 0 { total(sums) } else { T::ZERO };
+    let of_wide = side_by_side::<T, 32>(&x[level..wide], &y[level..wide], &term);
+    let of_narrow = side_by_side::<T, 8>(&x[wide..narrow], &y[wide..narrow], &term);
+    let rest = x[narrow..].iter().zip(&y[narrow..]);
+    of_level + (of_wide + (of_narrow + rest.fold(T::ZERO, |sum, (x, y)| sum + term(*x, *y))))
 }
 
-/// Sums a slice in `N` lanes: every `N`-th term goes into the same lane. Also returns the rest of the slice, which is
-/// too short for a round.
+/// Sums terms in `N` lanes, of which there is a whole number of rounds.
 #[inline(always)]
-fn side_by_side<T: Float, const N: usize>(terms: &[T]) -> (T, &[T]) {
+fn side_by_side<T: Float, const N: usize>(x: &[T], y: &[T], term: &impl Fn(T, T) -> T) -> T {
     let mut sums = [T::ZERO; N];
-    let chunks = terms.chunks_exact(N);
-    let rest = chunks.remainder();
-    for terms in chunks {
-        for (sum, term) in sums.iter_mut().zip(terms) {
-            *sum += *term;
+    for (x, y) in x.chunks_exact(N).zip(y.chunks_exact(N)) {
+        for ((sum, x), y) in sums.iter_mut().zip(x).zip(y) {
+            *sum += term(*x, *y);
         }
     }
-    (total(sums), rest)
+    total(sums)
 }
 
 /// Adds a slice, `LANES` elements at a time.

@@ -54,7 +54,7 @@ pub(super) const LANES: usize = 16;
 /// Brings neighbouring elements of at most [`LANES`] channels side by side. The channels are planes of `plane` elements
 /// each; `first` is the first of the elements in its plane. Lanes without a channel keep what they have.
 #[inline(always)]
-pub(super) fn interleave<T: Element>(channels: &[T], plane: usize, first: usize, to: &mut [[T; LANES]]) {
+pub(super) fn side_by_side<T: Element>(channels: &[T], plane: usize, first: usize, to: &mut [[T; LANES]]) {
     let count = channels.len() / plane.max(1);
     assert!(count <= LANES && first + to.len() <= plane);
     let from = channels.as_ptr().wrapping_add(first);
@@ -62,12 +62,88 @@ pub(super) fn interleave<T: Element>(channels: &[T], plane: usize, first: usize,
     unsafe { transpose(from, plane, to.as_mut_ptr().cast::<T>(), LANES, to.len(), count) }
 }
 
-/// The reverse of [`interleave`].
+/// Brings `count` elements of some channels side by side: `to[i * step + c] = from[c * channel + i * element]`.
+///
+/// # Safety
+/// These elements are valid.
 #[inline(always)]
-pub(super) fn separate<T: Element>(from: &[[T; LANES]], channels: &mut [T], plane: usize, first: usize) {
-    let count = channels.len() / plane.max(1);
-    assert!(count <= LANES && first + from.len() <= plane);
-    let to = channels.as_mut_ptr().wrapping_add(first);
-    // SAFETY: reads `count` lanes of each element of `from`, and writes elements of `count` planes.
-    unsafe { transpose(from.as_ptr().cast::<T>(), LANES, to, plane, count, from.len()) }
+pub(super) unsafe fn interleave<T: Element>(
+    from: *const T,
+    [channel, element]: [usize; 2],
+    to: *mut T,
+    step: usize,
+    channels: usize,
+    count: usize,
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        if channel == 1 {
+            for i in 0..count {
+                copy(from.add(i * element), to.add(i * step), channels);
+            }
+        } else if element == 1 {
+            transpose(from, channel, to, step, count, channels);
+        } else {
+            for c in 0..channels {
+                for i in 0..count {
+                    *to.add(i * step + c) = *from.add(c * channel + i * element);
+                }
+            }
+        }
+    }
+}
+
+/// The reverse of [`interleave`]: `to[c * channel + i * element] = from[i * step + c]`.
+///
+/// # Safety
+/// These elements are valid.
+#[inline(always)]
+pub(super) unsafe fn separate<T: Element>(
+    from: *const T,
+    step: usize,
+    to: *mut T,
+    [channel, element]: [usize; 2],
+    channels: usize,
+    count: usize,
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        if channel == 1 {
+            for i in 0..count {
+                copy(from.add(i * step), to.add(i * element), channels);
+            }
+        } else if element == 1 {
+            transpose(from, step, to, channel, channels, count);
+        } else {
+            for c in 0..channels {
+                for i in 0..count {
+                    *to.add(c * channel + i * element) = *from.add(i * step + c);
+                }
+            }
+        }
+    }
+}
+
+/// Copies a few neighbouring elements, without a call.
+///
+/// # Safety
+/// They are valid, and do not overlap.
+#[inline(always)]
+unsafe fn copy<T: Copy>(from: *const T, to: *mut T, count: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut done = 0;
+        while done + LANES <= count {
+            from.add(done).cast::<[T; LANES]>().copy_to_nonoverlapping(to.add(done).cast(), 1);
+            done += LANES;
+        }
+        while done + BLOCK <= count {
+            from.add(done).cast::<[T; BLOCK]>().copy_to_nonoverlapping(to.add(done).cast(), 1);
+            done += BLOCK;
+        }
+        while done < count {
+            *to.add(done) = *from.add(done);
+            done += 1;
+        }
+    }
 }

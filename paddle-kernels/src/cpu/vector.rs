@@ -4,10 +4,10 @@
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-use super::isa::PORTABLE_IS_FUSED;
+use super::isa::{Isa, Level, PORTABLE_IS_FUSED};
 
 /// A number of matrices, and the registers that hold such numbers.
-pub(crate) trait Element: Copy + Default + Send + Sync + 'static {
+pub(crate) trait Element: Copy + Default + From<i8> + Send + Sync + 'static {
     #[cfg(target_arch = "x86_64")]
     type Avx512: Vector<Element = Self>;
     #[cfg(target_arch = "x86_64")]
@@ -108,6 +108,62 @@ pub(crate) trait Vector: Copy {
     unsafe fn store_partial(self, to: *mut Self::Element, count: usize);
     /// `self * b + c`, rounded once if the instruction set can.
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
+    unsafe fn add(self, b: Self) -> Self;
+    unsafe fn sub(self, b: Self) -> Self;
+    unsafe fn mul(self, b: Self) -> Self;
+    unsafe fn div(self, b: Self) -> Self;
+    /// `self` where it is larger than `b`, and `b` elsewhere, also where they cannot be compared.
+    unsafe fn or_larger(self, b: Self) -> Self;
+    /// `yes` where `self` and `b` have the same bits, and `no` elsewhere.
+    unsafe fn select_same(self, b: Self, yes: Self, no: Self) -> Self;
+}
+
+/// Work that is compiled for the registers of each instruction set.
+pub(crate) trait Work<T: Element> {
+    /// Does the work.
+    ///
+    /// # Safety
+    /// The machine has the instruction set of `V`. This function is inlined into one that is compiled for it.
+    unsafe fn run<V: Vector<Element = T>>(self);
+}
+
+/// Does work on the widest registers of an instruction set.
+pub(crate) fn on_registers<T: Element>(isa: Isa, work: impl Work<T>) {
+    // SAFETY: an `Isa` exists only where the machine has it.
+    unsafe {
+        match isa.level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => avx512(work),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => avx2(work),
+            Level::Portable => work.run::<T::Portable>(),
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+fn avx512<T: Element>(work: impl Work<T>) {
+    // SAFETY: this function is compiled for these registers.
+    unsafe { work.run::<T::Avx512>() }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn avx2<T: Element>(work: impl Work<T>) {
+    // SAFETY: this function is compiled for these registers.
+    unsafe { work.run::<T::Avx2>() }
+}
+
+/// The lanes of the widest register of an instruction set.
+pub(crate) fn lanes<T: Element>(isa: Isa) -> usize {
+    match isa.level() {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => T::Avx512::LANES,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => T::Avx2::LANES,
+        Level::Portable => T::Portable::LANES,
+    }
 }
 
 /// An x86-64 register, by its intrinsics.
@@ -116,6 +172,8 @@ macro_rules! register {
     (
         $name:ident: $register:ident of $lanes:literal $element:ident, $registers:literal registers,
         $splat:ident, $load:ident, $store:ident, $mul_add:ident,
+        $add:ident, $sub:ident, $mul:ident, $div:ident, $max:ident,
+        |$a:ident, $b:ident, $yes:ident, $no:ident| $select_same:expr,
         |$from:ident, $load_count:ident| $load_partial:expr,
         |$to:ident, $store_count:ident, $value:ident| $store_partial:expr
     ) => {
@@ -163,6 +221,44 @@ macro_rules! register {
                 // SAFETY: the caller has the instruction set.
                 unsafe { $name($mul_add(self.0, b.0, c.0)) }
             }
+
+            #[inline(always)]
+            unsafe fn add(self, b: Self) -> Self {
+                // SAFETY: the caller has the instruction set.
+                unsafe { $name($add(self.0, b.0)) }
+            }
+
+            #[inline(always)]
+            unsafe fn sub(self, b: Self) -> Self {
+                // SAFETY: the caller has the instruction set.
+                unsafe { $name($sub(self.0, b.0)) }
+            }
+
+            #[inline(always)]
+            unsafe fn mul(self, b: Self) -> Self {
+                // SAFETY: the caller has the instruction set.
+                unsafe { $name($mul(self.0, b.0)) }
+            }
+
+            #[inline(always)]
+            unsafe fn div(self, b: Self) -> Self {
+                // SAFETY: the caller has the instruction set.
+                unsafe { $name($div(self.0, b.0)) }
+            }
+
+            #[inline(always)]
+            unsafe fn or_larger(self, b: Self) -> Self {
+                // The instruction gives the second operand if neither is larger.
+                // SAFETY: the caller has the instruction set.
+                unsafe { $name($max(self.0, b.0)) }
+            }
+
+            #[inline(always)]
+            unsafe fn select_same(self, b: Self, yes: Self, no: Self) -> Self {
+                let ($a, $b, $yes, $no) = (self.0, b.0, yes.0, no.0);
+                // SAFETY: the caller has the instruction set.
+                unsafe { $name($select_same) }
+            }
         }
     };
 }
@@ -171,6 +267,11 @@ macro_rules! register {
 register! {
     F32x16: __m512 of 16 f32, 32 registers,
     _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_fmadd_ps,
+    _mm512_add_ps, _mm512_sub_ps, _mm512_mul_ps, _mm512_div_ps, _mm512_max_ps,
+    |a, b, yes, no| {
+        let same = _mm512_cmpeq_epi32_mask(_mm512_castps_si512(a), _mm512_castps_si512(b));
+        _mm512_mask_blend_ps(same, no, yes)
+    },
     |from, count| _mm512_maskz_loadu_ps(((1u32 << count) - 1) as u16, from),
     |to, count, value| _mm512_mask_storeu_ps(to, ((1u32 << count) - 1) as u16, value)
 }
@@ -179,6 +280,11 @@ register! {
 register! {
     F64x8: __m512d of 8 f64, 32 registers,
     _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd,
+    _mm512_add_pd, _mm512_sub_pd, _mm512_mul_pd, _mm512_div_pd, _mm512_max_pd,
+    |a, b, yes, no| {
+        let same = _mm512_cmpeq_epi64_mask(_mm512_castpd_si512(a), _mm512_castpd_si512(b));
+        _mm512_mask_blend_pd(same, no, yes)
+    },
     |from, count| _mm512_maskz_loadu_pd(((1u32 << count) - 1) as u8, from),
     |to, count, value| _mm512_mask_storeu_pd(to, ((1u32 << count) - 1) as u8, value)
 }
@@ -187,6 +293,11 @@ register! {
 register! {
     F32x8: __m256 of 8 f32, 16 registers,
     _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps,
+    _mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps, _mm256_div_ps, _mm256_max_ps,
+    |a, b, yes, no| {
+        let same = _mm256_cmpeq_epi32(_mm256_castps_si256(a), _mm256_castps_si256(b));
+        _mm256_blendv_ps(no, yes, _mm256_castsi256_ps(same))
+    },
     |from, count| _mm256_maskload_ps(from, first_of_8(count)),
     |to, count, value| _mm256_maskstore_ps(to, first_of_8(count), value)
 }
@@ -195,6 +306,11 @@ register! {
 register! {
     F64x4: __m256d of 4 f64, 16 registers,
     _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd,
+    _mm256_add_pd, _mm256_sub_pd, _mm256_mul_pd, _mm256_div_pd, _mm256_max_pd,
+    |a, b, yes, no| {
+        let same = _mm256_cmpeq_epi64(_mm256_castpd_si256(a), _mm256_castpd_si256(b));
+        _mm256_blendv_pd(no, yes, _mm256_castsi256_pd(same))
+    },
     |from, count| _mm256_maskload_pd(from, first_of_4(count)),
     |to, count, value| _mm256_maskstore_pd(to, first_of_4(count), value)
 }
@@ -272,6 +388,38 @@ macro_rules! lanes {
                     };
                 }
                 Lanes(lanes)
+            }
+
+            #[inline(always)]
+            unsafe fn add(self, b: Self) -> Self {
+                Lanes(std::array::from_fn(|lane| self.0[lane] + b.0[lane]))
+            }
+
+            #[inline(always)]
+            unsafe fn sub(self, b: Self) -> Self {
+                Lanes(std::array::from_fn(|lane| self.0[lane] - b.0[lane]))
+            }
+
+            #[inline(always)]
+            unsafe fn mul(self, b: Self) -> Self {
+                Lanes(std::array::from_fn(|lane| self.0[lane] * b.0[lane]))
+            }
+
+            #[inline(always)]
+            unsafe fn div(self, b: Self) -> Self {
+                Lanes(std::array::from_fn(|lane| self.0[lane] / b.0[lane]))
+            }
+
+            #[inline(always)]
+            unsafe fn or_larger(self, b: Self) -> Self {
+                let larger = |lane: usize| if self.0[lane] > b.0[lane] { self.0[lane] } else { b.0[lane] };
+                Lanes(std::array::from_fn(larger))
+            }
+
+            #[inline(always)]
+            unsafe fn select_same(self, b: Self, yes: Self, no: Self) -> Self {
+                let same = |lane: usize| self.0[lane].to_bits() == b.0[lane].to_bits();
+                Lanes(std::array::from_fn(|lane| if same(lane) { yes.0[lane] } else { no.0[lane] }))
             }
         }
     };

@@ -23,7 +23,7 @@ use paddle_core::memory::{OutOfMemory, TryGrow};
 use paddle_core::ops::{Custom, Op};
 use paddle_core::plan::{
     Backend, Body, Fault, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch, Layout, Location,
-    Memories, Operand, Piece, Token, Unsupported,
+    Memories, Operand, Piece, Takes, Token, Unsupported,
 };
 use paddle_core::program::DType;
 
@@ -115,8 +115,12 @@ impl Backend for Reference {
         (self.channels_last && is_of_images).then(Layout::channels_last)
     }
 
-    fn takes(&self, op: &Op, _: &Layout) -> bool {
-        self.channels_last && self.supports(op)
+    fn takes(&self, op: &Op, _: usize, _: &Layout) -> Takes {
+        match self.channels_last && self.supports(op) {
+            true if op.effects().element_wise => Takes::Alike,
+            true => Takes::Each,
+            false => Takes::RowMajor,
+        }
     }
 
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {

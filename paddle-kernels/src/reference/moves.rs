@@ -6,6 +6,7 @@ use paddle_core::plan::{Group, KernelError, Launch, Location, Memories, Move, Op
 use paddle_core::program::DType;
 
 use super::buffer::Buffer;
+use super::layout::{from_row_major, to_row_major};
 use super::ops::elementwise;
 use super::values::{Element, Values};
 use super::{Reference, memory, memory_mut};
@@ -99,6 +100,15 @@ impl Moving<'_, '_> {
             Move::Copy => {
                 let count = self.elements(0).0.min(self.elements(1).0);
                 self.copy(count * self.elements(0).1, self.at(0, 0), self.at(1, 0));
+            }
+            Move::Relayout => {
+                let (from, to, count) = (self.at(0, 0), self.at(1, 0), self.elements(0).0);
+                let stored = self.backend.stored(self.ty(0).dtype);
+                let values = memory(self.memories, from).read_values(from.offset, stored, count);
+                let values = values.expect("a relayout reads memory that nothing wrote");
+                let values = to_row_major(values, self.ty(0), self.launch.sizes);
+                let values = from_row_major(values, self.ty(1), self.launch.sizes);
+                memory_mut(self.memories, to).write_values(to.offset, &values);
             }
             Move::Transfer => panic!("a transfer is no kernel"),
             Move::Zero => {

@@ -5,6 +5,7 @@ use paddle_core::passes::backward::gradients;
 use paddle_core::plan::{Backend, Executor, Storage};
 use paddle_core::program::VarId;
 use paddle_core::text;
+use paddle_kernels::Cpu;
 use paddle_kernels::reference::Reference;
 
 use crate::draw::Draw;
@@ -27,9 +28,32 @@ const IMAGES: &str = "program {
   }
 }";
 
-/// The program, with the gradient of the cost with respect to each input.
-fn program() -> Program {
-    let mut program = text::parse(IMAGES).unwrap_or_else(|error| panic!("{error:?}"));
+/// Enough channels for all ways to compute convolutions; regions that end at operators that take no layout, and at sums.
+const DEEP: &str = "program {
+  rows _
+  block 0 (x: f32[_, 16, 13, 11], v: f32[24, 16, 3, 3], b: f32[24, 1, 1], w: f32[24, 24, 5, 5], d: f32[24, 1, 3, 3], p: f32[9, 48, 1, 1]) {
+    first: f32[_, 24, 13, 11] = conv2d(x, v, paddings=[1, 1])
+    biased: f32[_, 24, 13, 11] = elementwise_add(first, b)
+    bent: f32[_, 24, 13, 11] = tanh(biased)
+    second: f32[_, 24, 13, 11] = conv2d(bent, w, paddings=[2, 2])
+    sum: f32[_, 24, 13, 11] = elementwise_add(second, bent)
+    deep: f32[_, 24, 7, 6] = conv2d(sum, d, groups=24, paddings=[1, 1], strides=[2, 2])
+    pooled: f32[_, 24, 7, 6] = pool2d(sum, pooling_type=\"max\", ksize=[3, 3], strides=[2, 2], paddings=[1, 1])
+    joined: f32[_, 48, 7, 6] = concat(deep, pooled, axis=1)
+    curved: f32[_, 48, 7, 6] = tanh(joined)
+    narrow: f32[_, 9, 7, 6] = conv2d(curved, p)
+    turned: f32[_, 7, 6, 48] = transpose2(curved, perm=[0, 2, 3, 1])
+    squared: f32[_, 7, 6, 48] = square(turned)
+    of_turned: f32[] = reduce_mean(squared)
+    of_narrow: f32[] = reduce_mean(narrow)
+    cost: f32[] = elementwise_add(of_turned, of_narrow)
+    return cost, narrow
+  }
+}";
+
+/// A program, with the gradient of the cost with respect to each input.
+fn program(text: &str) -> Program {
+    let mut program = text::parse(text).unwrap_or_else(|error| panic!("{error:?}"));
     let inputs: Vec<VarId> = program.inputs().to_vec();
     let found = gradients(&mut program, &inputs).unwrap();
     let found = found.into_iter().map(|gradient| gradient.expect("the cost depends on all of them"));
@@ -39,7 +63,15 @@ fn program() -> Program {
 }
 
 fn images_agree<B: Backend + Clone>(backend: &B) {
-    let program = program();
+    agree(backend, IMAGES);
+}
+
+fn deep_images_agree<B: Backend + Clone>(backend: &B) {
+    agree(backend, DEEP);
+}
+
+fn agree<B: Backend + Clone>(backend: &B, text: &str) {
+    let program = program(text);
     let mut draw = Draw::new(8);
     let feeds = feeds(&program, 3, &mut draw, |draw, _, _, count| on_grid(draw, count, (-1.0, 1.0)));
     let expected = Run::new(Reference::double(), &program).outputs(&feeds);
@@ -55,12 +87,23 @@ fn images_agree<B: Backend + Clone>(backend: &B) {
     }
 }
 
-on_every_device!(images_agree);
+on_every_device!(images_agree, deep_images_agree);
+
+#[test]
+fn images_have_the_same_bits_on_any_number_of_threads() {
+    let program = program(DEEP);
+    let feeds = feeds(&program, 5, &mut Draw::new(9), |draw, _, _, count| on_grid(draw, count, (-1.0, 1.0)));
+    let outputs = |threads| Run::new(Cpu::with_threads(threads).unwrap(), &program).outputs(&feeds);
+    let one = outputs(1);
+    for threads in [2, 3, 7] {
+        assert!(outputs(threads) == one, "{threads} threads");
+    }
+}
 
 #[test]
 fn the_plan_shows_what_is_not_in_row_major_order() {
     let plan = |backend: Reference| {
-        let executor = Executor::new(backend, &program(), &Storage::new()).unwrap();
+        let executor = Executor::new(backend, &program(IMAGES), &Storage::new()).unwrap();
         executor.plan().to_string()
     };
     assert!(!plan(Reference::single()).contains("[0, 2, 3, 1]"));
@@ -70,4 +113,21 @@ fn the_plan_shows_what_is_not_in_row_major_order() {
     }
     // Inputs and outputs are as the caller has them.
     assert!(plan.contains("x: arena") && plan.contains("last: pool"), "{plan}");
+}
+
+#[test]
+fn regions_change_their_layout_at_their_borders() {
+    let executor = Executor::new(Cpu::with_threads(1).unwrap(), &program(DEEP), &Storage::new()).unwrap();
+    let plan = executor.plan().to_string();
+    for image in ["first", "bent", "second", "sum", "deep", "pooled", "joined", "curved"] {
+        assert!(
+            plan.contains(&format!("-> {image}[0, 2, 3, 1]: "))
+                || plan.contains(&format!(", {image}[0, 2, 3, 1]: ")),
+            "{image}: {plan}"
+        );
+    }
+    // Only where an operator takes no layout: around the transpose, and for the gradient that an expansion makes.
+    let relayouts: Vec<&str> = plan.lines().filter(|line| line.contains("relayout ")).collect();
+    assert!(relayouts.iter().any(|line| line.contains("relayout curved[0, 2, 3, 1]")), "{plan}");
+    assert!(relayouts.len() <= 4, "{relayouts:#?}");
 }

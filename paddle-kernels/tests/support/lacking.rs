@@ -3,7 +3,8 @@
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::Op;
 use paddle_core::plan::{
-    Backend, Fault, Group, HostSlice, HostSliceMut, Launch, Location, Memories, Piece, Token, Unsupported,
+    Backend, Fault, Group, HostSlice, HostSliceMut, Launch, Layout, Location, Memories, Piece, Takes, Token,
+    Unsupported,
 };
 use paddle_core::program::DType;
 use paddle_kernels::Cpu;
@@ -40,6 +41,14 @@ impl<B: Backend> Backend for Lacking<B> {
 
     fn fuses(&self, body: &Op) -> bool {
         self.device.fuses(body)
+    }
+
+    fn prefers(&self, op: &Op) -> Option<Layout> {
+        self.device.prefers(op)
+    }
+
+    fn takes(&self, op: &Op, operand: usize, layout: &Layout) -> Takes {
+        self.device.takes(op, operand, layout)
     }
 
     fn compile(&self, group: &Group) -> Result<B::Kernel, Unsupported> {

@@ -13,8 +13,8 @@ use std::time::Duration;
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::Op;
 use paddle_core::plan::{
-    Backend, Fault, Group, HostSlice, HostSliceMut, Launch, Location, Memories, Memory, OperandType, Piece,
-    Token, Unsupported, Values,
+    Backend, Fault, Group, HostSlice, HostSliceMut, Launch, Layout, Location, Memories, Memory, OperandType,
+    Piece, Takes, Token, Unsupported, Values,
 };
 use paddle_core::program::DType;
 use paddle_kernels::Cpu;
@@ -232,6 +232,14 @@ impl Backend for Queued {
 
     fn supports(&self, op: &Op) -> bool {
         self.0.supports(op)
+    }
+
+    fn prefers(&self, op: &Op) -> Option<Layout> {
+        self.0.prefers(op)
+    }
+
+    fn takes(&self, op: &Op, operand: usize, layout: &Layout) -> Takes {
+        self.0.takes(op, operand, layout)
     }
 
     fn compile(&self, group: &Group) -> Result<Arc<Kernel>, Unsupported> {

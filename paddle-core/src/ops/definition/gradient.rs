@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::ops::{Fill, Number, Op, Operator, Program, Reduce, ReduceKind, Scale};
+use crate::ops::{Fill, Number, Op, Operator, Program, Reduce, ReduceKind, Reshape, Scale};
 use crate::program::{BlockId, BuildError, Located, Role, RowsId, Site, Type, VarId};
 
 /// Why a program has no gradient.
@@ -169,16 +169,17 @@ impl Gradient<'_> {
             .filter(|&axis| {
                 to_shape[axis - lead].constant() == Some(1) && from_shape[axis].constant() != Some(1)
             })
-            .map(|axis| (axis - lead) as i64)
+            .map(|axis| axis as i64)
             .collect();
-        let mut sum = grad;
-        if lead > 0 {
-            let axes = (0..lead as i64).collect();
-            sum = self.emit(Reduce { kind: ReduceKind::Sum, axes, keep_dim: false }, &[sum])?;
+        // One sum over all axes reads the gradient once. Then the axes of size 1 are put back.
+        let axes: Vec<i64> = (0..lead as i64).chain(repeated.iter().copied()).collect();
+        if axes.is_empty() {
+            return Ok(Some(grad));
         }
-        if !repeated.is_empty() {
-            let op = Reduce { kind: ReduceKind::Sum, axes: repeated, keep_dim: true };
-            sum = self.emit(op, &[sum])?;
+        let (kind, keep_dim) = (ReduceKind::Sum, lead == 0);
+        let mut sum = self.emit(Reduce { kind, axes, keep_dim }, &[grad])?;
+        if lead > 0 && !repeated.is_empty() {
+            sum = self.emit(Reshape { dims: to.dims }, &[sum])?;
         }
         Ok(Some(sum))
     }

@@ -96,8 +96,7 @@ macro_rules! with_functions {
                 [ACCUMULATING, ACCUMULATING]
                 |x| if approximate == T::of(0.0) { x.gelu() } else { x.gelu_tanh() },
                 slope X |x| if approximate == T::of(0.0) {
-                    let density = T::of(0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2) * (T::of(-0.5) * x * x).exp();
-                    T::of(0.5) * (x * T::of(-FRAC_1_SQRT_2)).erfc() + x * density
+                    x.gelu_slope()
                 } else {
                     let root = T::of(2.0 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2);
                     let inner = root * x * (T::of(1.0) + T::of(0.044715) * x * x);
@@ -164,9 +163,12 @@ macro_rules! with_functions {
             activation mish Mish(; threshold: Number = 20.0 "") [ACCUMULATING, ACCUMULATING]
                 |x| T::select(x > threshold, x * x.tanh(), x.mish()),
                 slope X |x| {
-                    let inner = T::select(x > threshold, x, x.softplus());
-                    let y = inner.tanh();
-                    y + x * (T::of(1.0) - y * y) * -(-inner).exp_m1()
+                    // tanh(s) and its derivative follow from 1 - e⁻ˢ, which is sigmoid(x) where s = ln(1 + eˣ). From -40 downwards
+                    // the tangent is -1, and powers might be infinite.
+                    let less = T::select(x > threshold, -(-x).min(T::of(40.0)).exp_m1(), x.sigmoid());
+                    let rest = (T::of(1.0) - less) * (T::of(1.0) - less);
+                    let (n, scale) = (less * (T::of(2.0) - less), T::of(1.0) / (T::of(1.0) + rest));
+                    n * scale + x * (T::of(4.0) * rest * scale * scale) * less
                 };
 
             /// `x` to the power of a number. For a power that is a value, see `elementwise_pow`.

@@ -151,6 +151,14 @@ pub trait Real:
         self * (Self::of(0.5) * (self * Self::of(-FRAC_1_SQRT_2)).erfc())
     }
 
+    /// The derivative of [`gelu`](Real::gelu), `Φ(x) + x · φ(x)` with the density φ of the normal distribution; not a number
+    /// at infinities, as `∞ · 0`.
+    #[inline(always)]
+    fn gelu_slope(self) -> Self {
+        let density = Self::of(0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2) * (Self::of(-0.5) * self * self).exp();
+        Self::of(0.5) * (self * Self::of(-FRAC_1_SQRT_2)).erfc() + self * density
+    }
+
     /// `x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³)))`, the approximation of [`gelu`](Real::gelu) by its authors; not a
     /// number at -∞, as `x · 0`.
     #[inline(always)]

@@ -25,7 +25,7 @@ impl Extent {
 }
 
 /// The order of the axes of a value in memory: row-major, or another one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Layout(Vec<u8>);
 
 impl Layout {
@@ -65,6 +65,29 @@ impl Layout {
             false => self.0.iter().map(|&axis| axis.into()).collect(),
         }
     }
+
+    /// The position of an axis among those of a value, the slowest first.
+    pub fn position(&self, axis: usize) -> usize {
+        self.0.iter().position(|&other| usize::from(other) == axis).unwrap_or(axis)
+    }
+
+    /// Whether the elements of a value have the same order as in row-major order, because the axes that are not in order
+    /// have one element. `is_one` says which axes have one element.
+    pub fn keeps_order(&self, is_one: impl Fn(usize) -> bool) -> bool {
+        self.0.iter().filter(|&&axis| !is_one(axis.into())).is_sorted()
+    }
+}
+
+/// How a backend takes an operand of an operator that is not in row-major order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Takes {
+    /// It takes the operand in row-major order only.
+    #[default]
+    RowMajor,
+    /// All operands that it takes alike have the layout, or all are in row-major order.
+    Alike,
+    /// It takes the operand in both, whatever the others have.
+    Each,
 }
 
 /// Element type, shape and layout of an operand. Operands are dense. If an operand has rows, they are its first
@@ -83,6 +106,11 @@ impl OperandType {
     /// A type in row-major order.
     pub fn new(dtype: DType, shape: Vec<Extent>) -> Self {
         OperandType { dtype, shape, layout: Layout::ROW_MAJOR }
+    }
+
+    /// The dimensions in their order in memory, the slowest first.
+    pub fn in_memory(&self) -> Vec<Extent> {
+        self.layout.axes(self.shape.len()).into_iter().map(|axis| self.shape[axis]).collect()
     }
 
     /// The number of elements in a launch with these sizes.

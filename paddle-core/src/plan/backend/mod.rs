@@ -12,7 +12,7 @@ mod moves;
 
 use std::fmt;
 
-pub use group::{Body, Extent, Group, GroupOp, Layout, Operand, OperandType};
+pub use group::{Body, Extent, Group, GroupOp, Layout, Operand, OperandType, Takes};
 pub(super) use host::HostVec;
 pub use host::{HostSlice, HostSliceMut};
 pub use memory::{ALIGNMENT, Location, Memories, Memory, OWN_MEMORIES, Piece, Values};
@@ -156,20 +156,20 @@ pub trait Backend {
         false
     }
 
-    /// The layout in which this operator is fastest, for those of its operands that have as many axes as the layout.
-    /// The backend has to [take](Backend::takes) the operator in it.
+    /// The layout in which this operator is fastest.
     fn prefers(&self, _op: &Op) -> Option<Layout> {
         None
     }
 
-    /// Whether the backend compiles the operator if any of its operands have this layout and the others are in
-    /// row-major order.
-    fn takes(&self, _op: &Op, _layout: &Layout) -> bool {
-        false
+    /// How the backend takes an operand of an operator in this layout; the operand has as many axes. Inputs are numbered
+    /// first, then outputs. If an operator is element-wise, its operands with fewer axes are in row-major order, aligned at
+    /// the last axes, and the order of their elements is the same in both.
+    fn takes(&self, _op: &Op, _operand: usize, _layout: &Layout) -> Takes {
+        Takes::RowMajor
     }
 
-    /// Compiles a group. Each operand is in row-major order, or in a layout that the backend takes for all operators
-    /// which read or write the operand.
+    /// Compiles a group. Each operand is in row-major order, or in a layout in which the backend takes it. A value may be two
+    /// operands, one in each layout. An operand is said to be in row-major order if its layout makes no difference.
     fn compile(&self, group: &Group) -> Result<Self::Kernel, Unsupported>;
 
     /// Allocates memory.

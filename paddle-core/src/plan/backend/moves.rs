@@ -12,6 +12,8 @@ pub enum Move {
     /// `(x) -> y`: copies a value between the backend and its fallback; `x` and `y` have one type. No backend
     /// compiles it: the runtime reads and writes.
     Transfer,
+    /// `(x) -> y`: copies a value to another layout; `x` and `y` have one shape.
+    Relayout,
     /// `() -> y`: fills `y` with zeros.
     Zero,
     /// `(x) -> y`: adds the elements of `x` to the first elements of `y`, as many as both have. Integers wrap around.
@@ -54,6 +56,7 @@ impl Move {
         match self {
             Move::Copy => "copy",
             Move::Transfer => "transfer",
+            Move::Relayout => "relayout",
             Move::Zero => "zero",
             Move::Add => "add",
             Move::GatherRows => "gather",

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::super::backend::{Backend, Body, Group, GroupOp, Operand, OperandType, Side, Unsupported};
-use super::super::code::{Instruction, Kernel, LaunchCode, Operators, Origin, Product};
+use super::super::backend::{
+    Backend, Body, Extent, Group, GroupOp, Layout, Operand, OperandType, Side, Unsupported,
+};
+use super::super::code::{Home, Instruction, Kernel, LaunchCode, Operators, Origin, Product, Slot, SlotId};
 use super::super::error::PlanError;
 use super::super::live::At;
 use super::super::schedule::Unit;
 use super::super::storage::stream;
 use super::Lowering;
 use crate::ops::{Fill, Op, Operator, Program};
-use crate::program::{BlockId, RowsId, VarId};
+use crate::program::{BlockId, Definition, RowsId, VarId};
 
 /// The row spaces of the tokens of the sequences that an operator goes along, in the order of its offsets.
 fn sequences(program: &Program, operator: &Operator) -> impl Iterator<Item = RowsId> {
@@ -20,7 +22,8 @@ fn sequences(program: &Program, operator: &Operator) -> impl Iterator<Item = Row
 
 /// The source of an input of a group.
 enum Source {
-    Value(VarId),
+    /// A value in a layout.
+    Value(VarId, Layout),
     /// The offsets of the sequences whose tokens these are.
     Offsets(RowsId),
 }
@@ -50,20 +53,22 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 (None, None) => 0,
             },
         };
-        let mut known: BTreeMap<VarId, Operand> = BTreeMap::new();
+        let mut known: BTreeMap<(VarId, Layout), Operand> = BTreeMap::new();
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-        for operator in &operators {
+        for (operator, &at) in operators.iter().zip(&unit.operators) {
+            let at = (id, at);
             let element_wise = operator.op.effects().element_wise;
             let mut reads = Vec::with_capacity(operator.inputs.len());
             for &input in &operator.inputs {
-                let operand = match known.get(&input) {
+                let ty = self.operand_of(at, input);
+                let key = (input, ty.layout.clone());
+                let operand = match known.get(&key) {
                     Some(&operand) => operand,
                     None => match self.constant(input).filter(|_| element_wise) {
                         Some(fill) => {
                             let ty = program.ty(operator.outputs[0]).with_dtype(fill.ty.dtype);
-                            let layout =
-                                OperandType { dtype: ty.dtype, ..self.operand_type(operator.outputs[0]) };
-                            group.temporaries.push(layout);
+                            let like = self.operand_of(at, operator.outputs[0]);
+                            group.temporaries.push(OperandType { dtype: ty.dtype, ..like });
                             let operand = Operand::Temporary(group.temporaries.len() - 1);
                             let op = Fill { value: fill.value, ty }.into();
                             group.epilogue.push(GroupOp { op, inputs: Vec::new(), outputs: vec![operand] });
@@ -73,13 +78,13 @@ impl<'a, B: Backend> Lowering<'a, B> {
                             if self.facts.is_constant_parameter(program, input) {
                                 group.constants.push(inputs.len());
                             }
-                            inputs.push(Source::Value(input));
-                            group.inputs.push(self.operand_type(input));
+                            inputs.push(Source::Value(input, ty.layout.clone()));
+                            group.inputs.push(ty);
                             Operand::Input(inputs.len() - 1)
                         }
                     },
                 };
-                known.insert(input, operand);
+                known.insert(key, operand);
                 reads.push(operand);
             }
             for rows in sequences(program, operator) {
@@ -89,18 +94,19 @@ impl<'a, B: Backend> Lowering<'a, B> {
             }
             let mut writes = Vec::with_capacity(operator.outputs.len());
             for &output in &operator.outputs {
-                let layout = self.operand_type(output);
+                let ty = self.operand_of(at, output);
+                let key = (output, ty.layout.clone());
                 let operand = if unit.operators.len() == 1 && !element_wise
                     || self.needs_memory(output, id, &unit.operators)
                 {
-                    outputs.push(output);
-                    group.outputs.push(layout);
+                    outputs.push(key.clone());
+                    group.outputs.push(ty);
                     Operand::Output(outputs.len() - 1)
                 } else {
-                    group.temporaries.push(layout);
+                    group.temporaries.push(ty);
                     Operand::Temporary(group.temporaries.len() - 1)
                 };
-                known.insert(output, operand);
+                known.insert(key, operand);
                 writes.push(operand);
             }
             let op = GroupOp { op: operator.op.clone(), inputs: reads, outputs: writes };
@@ -119,19 +125,19 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let mut back = Vec::new();
         let mut reads = Vec::with_capacity(inputs.len());
         for source in &inputs {
-            let var = match source {
+            let (var, layout) = match source {
                 Source::Offsets(rows) => {
                     let slot = self.offsets(*rows)?;
                     reads.push(self.copied_to_side(slot, unit.side, code));
                     continue;
                 }
-                Source::Value(var) => *var,
+                Source::Value(var, layout) => (*var, layout),
             };
             if !operators.iter().any(|operator| operator.read().any(|read| read == var)) {
                 reads.push(self.shape_slot(var));
                 continue;
             }
-            let slot = self.read(var)?;
+            let slot = self.read_in(var, layout, code)?;
             let operand = self.copied_to_side(slot, unit.side, code);
             if operand != slot && operators.iter().any(|operator| operator.changed().any(|read| read == var))
             {
@@ -140,11 +146,16 @@ impl<'a, B: Backend> Lowering<'a, B> {
             reads.push(operand);
         }
         let mut writes = Vec::with_capacity(outputs.len());
-        for output in outputs {
-            let slot = self.define(output)?;
+        for (output, layout) in outputs {
+            let own = self.define(output)?;
+            let slot = self.slot_in(own, &layout);
             let operand = self.slot_on_side(slot, unit.side);
             if operand != slot {
                 back.push(self.transfer(operand, slot));
+            }
+            if slot != own {
+                self.memory.arranged.insert(output, slot);
+                back.push(self.relayout(slot, own)?);
             }
             writes.push(operand);
         }
@@ -158,6 +169,55 @@ impl<'a, B: Backend> Lowering<'a, B> {
         code.push(Instruction::Launch(LaunchCode { product, ..launch }));
         code.extend(back);
         Ok(())
+    }
+
+    /// The type of an operand of an operator.
+    fn operand_of(&mut self, at: At, var: VarId) -> OperandType {
+        let layout = self.arrangement.of_operand(at, var);
+        OperandType { layout, ..self.operand_type(var) }
+    }
+
+    /// The slot of a value in a layout. If its own slot has another layout, appends a launch that makes a copy, unless the
+    /// block or one around it has made one.
+    fn read_in(
+        &mut self,
+        var: VarId,
+        layout: &Layout,
+        code: &mut Vec<Instruction<Kernel<B>>>,
+    ) -> Result<SlotId, PlanError> {
+        let own = self.read(var)?;
+        if let Some(&slot) = self.memory.arranged.get(&var)
+            && self.memory.slots[slot.0].layout == *layout
+        {
+            self.touch(slot);
+            return Ok(slot);
+        }
+        let slot = self.slot_in(own, layout);
+        if slot != own {
+            code.push(self.relayout(own, slot)?);
+            // Updates change parameters and states, so copies of these are made each time.
+            if self.program.var(var).definition == Definition::Operator {
+                self.memory.arranged.insert(var, slot);
+            }
+        }
+        Ok(slot)
+    }
+
+    /// Returns the slot if its elements have the order that they have in this layout, or else a new slot that has the
+    /// layout.
+    fn slot_in(&mut self, slot: SlotId, layout: &Layout) -> SlotId {
+        let like = &self.memory.slots[slot.0];
+        let is_one = |axis: usize| like.shape[axis] == Extent::Fixed(1);
+        if like.layout == *layout || layout.keeps_order(is_one) && like.layout.keeps_order(is_one) {
+            return slot;
+        }
+        let like =
+            Slot { layout: layout.clone(), home: Home::Arena, life: (self.now, self.now), ..like.clone() };
+        let slot = self.add_slot(like);
+        if self.grows(slot) {
+            self.give_lane(slot, None);
+        }
+        slot
     }
 
     /// Compiles a group for a side.

@@ -11,7 +11,8 @@ mod unwind;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::slots::OpenLoop;
-use super::backend::{Backend, Layout, Move, Side};
+use super::arrange::Arrangement;
+use super::backend::{Backend, Move, Side};
 use super::code::{
     Backup, Home, Input, Instruction, Kernel, Lane, LoopId, LoopInfo, Operators, Order, Origin, Output, Plan,
     Sequences, Slot, SlotId, Space, TakenSequences,
@@ -19,9 +20,10 @@ use super::code::{
 use super::error::PlanError;
 use super::facts::Facts;
 use super::numbers::Numbers;
-use super::schedule::{layouts, schedule};
+use super::schedule::schedule;
 use super::stats::RunStats;
 use super::storage::{Storage, changed_in_use};
+use super::switches::Passes;
 use crate::ops::{Custom, Op, Operator, Program};
 use crate::program::{BlockId, Dim, Role, RowOrigin, RowsId, Symbol, SymbolId, VarId};
 
@@ -34,7 +36,8 @@ pub(super) fn lower<B: Backend>(
     numbers: Numbers,
 ) -> Result<Plan<Kernel<B>>, PlanError> {
     program.verify()?;
-    let mut lowering = Lowering::new(backend, program, storage, states, numbers);
+    let passes = Passes::new(numbers)?;
+    let mut lowering = Lowering::new(backend, program, [storage, states], numbers, passes);
     lowering.check_supported()?;
     lowering.inputs()?;
     let mut code = lowering.fed_sequences()?;
@@ -49,9 +52,9 @@ struct Lowering<'a, B: Backend> {
     storage: &'a Storage,
     states: &'a Storage,
     numbers: Numbers,
+    passes: Passes,
     facts: Facts,
-    /// The layouts of values that are not in row-major order.
-    layouts: BTreeMap<VarId, Layout>,
+    arrangement: Arrangement,
     memory: Places,
     rows: RowSpaces,
     loops: Vec<LoopInfo>,
@@ -78,6 +81,8 @@ struct Lowering<'a, B: Backend> {
 struct Places {
     slots: Vec<Slot>,
     slot_of: BTreeMap<VarId, SlotId>,
+    /// For values, their copies in another layout that the instructions so far have made.
+    arranged: BTreeMap<VarId, SlotId>,
     /// The slots that values get when they are defined, if they are chosen before.
     assigned: BTreeMap<VarId, SlotId>,
     /// The values that a `for` has gathered for all its rows in front of the loop.
@@ -105,9 +110,9 @@ impl<'a, B: Backend> Lowering<'a, B> {
     fn new(
         backend: &'a B,
         program: &'a Program,
-        storage: &'a Storage,
-        states: &'a Storage,
+        [storage, states]: [&'a Storage; 2],
         numbers: Numbers,
+        passes: Passes,
     ) -> Self {
         let facts = Facts::new(program);
         Lowering {
@@ -116,12 +121,13 @@ impl<'a, B: Backend> Lowering<'a, B> {
             storage,
             states,
             numbers,
+            passes,
             loops: facts
                 .recorded
                 .iter()
                 .map(|&recorded| LoopInfo { recorded, ..LoopInfo::default() })
                 .collect(),
-            layouts: layouts(backend, program, &facts, numbers),
+            arrangement: Arrangement::new(backend, program, &facts, passes),
             facts,
             memory: Places::default(),
             rows: RowSpaces::default(),
@@ -217,7 +223,9 @@ impl<'a, B: Backend> Lowering<'a, B> {
         if let Some(rows) = block.rows {
             self.take_sequences(rows, id, None, &mut code, &mut Vec::new())?;
         }
-        for unit in schedule(self.backend, program, id, &self.facts.live, self.numbers) {
+        let units = schedule(self.backend, program, id, &self.facts.live, &self.arrangement, self.passes);
+        let arranged = self.memory.arranged.clone();
+        for unit in units {
             self.now += 1;
             let operator = &block.ops[unit.operators[0]];
             // The operators of an inner block belong to the operator that owns the block.
@@ -256,6 +264,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 _ => self.launch(id, &unit, &mut code)?,
             }
         }
+        self.memory.arranged = arranged;
         Ok(code)
     }
 

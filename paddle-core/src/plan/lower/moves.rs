@@ -119,6 +119,11 @@ impl<B: Backend> Lowering<'_, B> {
         self.move_instruction(Move::Copy, &[self.operand(from)], self.operand(to))
     }
 
+    /// Compiles a copy of a value to another layout.
+    pub(super) fn relayout(&mut self, from: SlotId, to: SlotId) -> Result<Instruction<Kernel<B>>, PlanError> {
+        self.move_instruction(Move::Relayout, &[self.operand(from)], self.operand(to))
+    }
+
     pub(super) fn add(&mut self, from: SlotId, to: SlotId) -> Result<Instruction<Kernel<B>>, PlanError> {
         self.move_instruction(Move::Add, &[self.operand(from)], self.operand(to))
     }

@@ -43,8 +43,7 @@ impl<B: Backend> Lowering<'_, B> {
     pub(super) fn operand_type(&mut self, var: VarId) -> OperandType {
         let ty = self.program.ty(var);
         let shape = self.program.shape(ty).iter().map(|dim| self.extent(dim)).collect();
-        let layout = self.layouts.get(&var).cloned().unwrap_or_default();
-        OperandType { dtype: ty.dtype, shape, layout }
+        OperandType { dtype: ty.dtype, shape, layout: self.arrangement.of_value(var) }
     }
 
     pub(super) fn add_slot(&mut self, slot: Slot) -> SlotId {

@@ -1,7 +1,7 @@
 //! The functions of C's library for `f32`, as straight-line code, which the compiler turns into vector code inside
 //! [`dispatch!`](super::isa::dispatch). Functions of `f64` are in [`double`] and [`library`].
 //!
-//! [`single`] has the functions that have to be fast, in the arithmetic of `f32`. All others compute in the arithmetic
+//! [`single`] and [`normal`] have the functions that have to be fast, in the arithmetic of `f32`. All others compute in the arithmetic
 //! of `f64`, with relative errors of about 2⁻⁴⁰. So a result that is rounded to `f32` after many of them is nearly
 //! always the nearest number. Nothing overflows, small numbers lose no digits, and constants need no second part.
 //! Arguments are numbers of `f32`, or what formulas make of them: they are never so small or large that `f64` itself
@@ -15,6 +15,7 @@ mod error_function;
 mod exponential;
 pub(super) mod library;
 mod logarithm;
+pub(super) mod normal;
 mod rounding;
 pub(super) mod single;
 mod trigonometric;

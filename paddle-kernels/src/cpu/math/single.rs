@@ -3,7 +3,8 @@
 //! Errors over all inputs, on x86-64 with and without `FUSED`: `exp` 1.02, `ln` 0.83, `tanh` 1.34 units in the last
 //! place. The last bit may differ between the two.
 //!
-//! The polynomials are those of the Cephes library (S. Moshier, `expf`, `logf`, `tanhf`).
+//! The polynomials of `exp`, `ln` and `tanh` are those of the Cephes library (S. Moshier, `expf`, `logf`, `tanhf`); the others
+//! were fitted like those of [`math`](super).
 
 use std::f32::consts::LOG2_E;
 
@@ -18,7 +19,7 @@ const BIAS: i32 = f32::MAX_EXP - 1;
 
 /// The value of a polynomial, highest coefficient first.
 #[inline(always)]
-fn polynomial<const FUSED: bool, const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
+pub(super) fn polynomial<const FUSED: bool, const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
     let mut value = coefficients[0];
     for coefficient in &coefficients[1..] {
         value = fma::<FUSED>(value, x, *coefficient);
@@ -35,6 +36,14 @@ fn power_of_two(n: i32) -> f32 {
 /// eˣ.
 #[inline(always)]
 pub(in crate::cpu) fn exp<const FUSED: bool>(x: f32) -> f32 {
+    let (less, [a, b]) = exp_parts::<FUSED>(x, 0.0);
+    (less + 1.0) * a * b
+}
+
+/// e to the power of `x + rest`, where the rest is as small as a rounding error of `x`: the power is `(1 + less) · a · b`, with
+/// powers of two `a` and `b`. There are two of them, since their product may be too large or too small to be a normal number.
+#[inline(always)]
+pub(super) fn exp_parts<const FUSED: bool>(x: f32, rest: f32) -> (f32, [f32; 2]) {
     /// Adding this to a small number rounds it to an integer, which is then in the low bits of the sum. A cast would
     /// saturate, which the compiler cannot vectorise well.
     const ROUND: f32 = 12_582_912.0;
@@ -42,16 +51,38 @@ pub(in crate::cpu) fn exp<const FUSED: bool>(x: f32) -> f32 {
     let x = x.clamp(-104.0, 89.0);
     let rounded = fma::<FUSED>(x, LOG2_E, ROUND);
     let n = rounded - ROUND;
-    let rest = fma::<FUSED>(n, -LN_2_LOW, fma::<FUSED>(n, -LN_2_HIGH, x));
+    let rest = fma::<FUSED>(n, -LN_2_LOW, fma::<FUSED>(n, -LN_2_HIGH, x)) + rest;
     let tail = polynomial::<FUSED, 6>(
         rest,
         [1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 5e-1],
     );
-    let power = fma::<FUSED>(tail, rest * rest, rest) + 1.0;
-    // Two factors, since 2ⁿ itself may be too large or too small to be a normal number.
+    let less = fma::<FUSED>(tail, rest * rest, rest);
     let n = (rounded.to_bits() as i32).wrapping_sub(ROUND.to_bits() as i32);
     let half = n >> 1;
-    power * power_of_two(half) * power_of_two(n.wrapping_sub(half))
+    (less, [power_of_two(half), power_of_two(n.wrapping_sub(half))])
+}
+
+/// `ln(1 + eˣ)`.
+#[inline(always)]
+pub(in crate::cpu) fn softplus<const FUSED: bool>(x: f32) -> f32 {
+    // Of a negative number: eˣ is at most 1, and no digit of it is lost, as there is no sum.
+    let e = exp::<FUSED>(-x.abs());
+    let above = e * polynomial::<FUSED, 10>(
+        e,
+        [
+            -3.176_057e-3,
+            1.954_252_7e-2,
+            -5.637_361e-2,
+            0.105_436_24,
+            -0.152_696_67,
+            0.196_632_74,
+            -0.249_516_16,
+            0.333_297_1,
+            -0.499_998_93,
+            1.0,
+        ],
+    );
+    (if x > 0.0 { x } else { 0.0 }) + above
 }
 
 /// The natural logarithm.

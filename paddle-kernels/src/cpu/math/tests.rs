@@ -2,6 +2,7 @@
 
 mod doubles;
 mod powers;
+mod slopes;
 mod throughput;
 
 use std::{fmt, thread};
@@ -83,12 +84,12 @@ functions! {
     ln NEAREST fast 0.9,
     tanh NEAREST fast 1.4,
     sigmoid NEAREST fast 3.0,
-    gelu NEAREST,
+    gelu NEAREST fast 5.5,
     gelu_tanh NEAREST,
     silu NEAREST,
     mish NEAREST,
-    softplus NEAREST,
-    log_sigmoid NEAREST,
+    softplus NEAREST fast 3.0,
+    log_sigmoid NEAREST fast 3.0,
     erf NEAREST,
     erfc NEAREST,
     exp_m1 NEAREST,

@@ -1,5 +1,6 @@
 //! The kernels of moves: the runtime's own work on values, rows and sequences, besides the operators of a program.
 
+mod relayout;
 mod rows;
 mod sequences;
 mod values;
@@ -14,6 +15,7 @@ pub(super) fn compile(kind: Move, group: &Group) -> Result<Compiled, Unsupported
     let output = &group.outputs[0];
     let body: Box<dyn Body> = match kind {
         Move::Copy => Box::new(values::Copying),
+        Move::Relayout => relayout::relaying(&group.inputs[0], output)?,
         Move::Transfer => return unsupported("what goes from one device to another"),
         Move::Zero => Box::new(values::Zeroing),
         Move::Add => values::adding(output)?,

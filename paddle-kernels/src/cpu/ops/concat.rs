@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use paddle_core::ops::{Concat, Split};
-use paddle_core::plan::{Extent, KernelError, OperandType, Unsupported};
+use paddle_core::plan::{Extent, KernelError, OperandType, Takes, Unsupported};
 
 use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element};
@@ -23,7 +23,8 @@ struct Blocks {
 
 impl Blocks {
     fn new<'a>(parts: impl Iterator<Item = &'a OperandType>, axis: i64) -> Self {
-        Blocks { extents: parts.map(|part| part.shape[axis as usize..].to_vec()).collect() }
+        let extents = |part: &OperandType| part.in_memory()[part.layout.position(axis as usize)..].to_vec();
+        Blocks { extents: parts.map(extents).collect() }
     }
 
     /// The number of elements in a block of value `k`.
@@ -43,6 +44,10 @@ struct Join<T> {
 }
 
 impl Compile for Concat {
+    fn takes_channels_last(&self, _: usize) -> Takes {
+        Takes::Alike
+    }
+
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let (reads, out) = (single.inputs()?, single.output(0)?);
         let blocks = Blocks::new(reads.iter().map(|(_, layout)| layout), self.axis);
@@ -82,6 +87,10 @@ struct Part<T> {
 }
 
 impl Compile for Split {
+    fn takes_channels_last(&self, _: usize) -> Takes {
+        Takes::Alike
+    }
+
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let (x, writes) = (single.input(0)?, single.outputs()?);
         let blocks = Blocks::new(writes.iter().map(|(_, layout)| layout), self.axis);

@@ -2,11 +2,14 @@
 //!
 //! | | kernels |
 //! | --- | --- |
-//! | groups of one channel | `depthwise`: neighbouring results from elements of one plane |
+//! | groups of one channel | `depthwise`: the groups side by side |
+//! | filters of 3 by 3 or 5 by 5 elements, of stride 1 | `winograd`: products of transformed tiles |
 //! | results; gradients of images | `correlate`: a few results for a few filters in registers, over all channels |
 //! | gradients of filters | `gradient`: a few elements of a few filters in registers, over all results |
 //! | gradients of images with few channels or wide borders | `scatter`: products, added to the elements of each window |
 //! | filters that are too large for the others | products of matrices, of which `panels` makes what is needed |
+//!
+//! All but the last take images in row-major order and with the channels as the fastest axis.
 #![allow(unsafe_code, reason = "calls the matrix product")]
 
 mod axis;
@@ -19,12 +22,14 @@ mod panels;
 mod scatter;
 mod strips;
 mod taps;
+mod winograd;
 
 use paddle_core::ops::{Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose};
-use paddle_core::plan::{Extent, KernelError, OperandType, Unsupported};
+use paddle_core::plan::{Extent, KernelError, OperandType, Takes, Unsupported};
 
 use self::panels::{Elements, Plane, Slide, Windows};
 use super::Compile;
+use crate::cpu::images::{Images, ImagesType};
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::matmul::{Grid, Operand, Product};
 use crate::cpu::number::Float;
@@ -41,19 +46,32 @@ enum Pass {
 struct Convolution<T> {
     conv: Conv2d,
     pass: Pass,
-    /// Images, channels, height, width.
-    input: [Extent; 4],
+    input: ImagesType,
     /// Filters, channels of a group, height, width.
     filter: [Extent; 4],
-    /// Images, filters, height, width.
-    output: [Extent; 4],
+    output: ImagesType,
     /// Packed filters, or partial gradients of filters.
     scratch: Scratch<T>,
+    /// Copies of operands in row-major order, for kernels that take no others.
+    copies: Scratch<T>,
     /// Whether the filters are constants, which need not be packed for each launch.
     constant: bool,
 }
 
+/// How a convolution takes its operands: the filters, operand 1, are no images.
+fn takes(operand: usize) -> Takes {
+    if operand == 1 { Takes::RowMajor } else { Takes::Each }
+}
+
 impl Compile for Conv2d {
+    fn prefers_channels_last(&self) -> bool {
+        true
+    }
+
+    fn takes_channels_last(&self, operand: usize) -> Takes {
+        takes(operand)
+    }
+
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let (input, filter, output) = (single.input(0)?, single.input(1)?, single.output(0)?);
         let layouts = [&input.1, &filter.1, &output.1];
@@ -64,10 +82,25 @@ impl Compile for Conv2d {
 }
 
 impl Compile for Conv2dGrad {
+    fn prefers_channels_last(&self) -> bool {
+        true
+    }
+
+    fn takes_channels_last(&self, operand: usize) -> Takes {
+        // The gradient of the filters is operand 3.
+        let is_filter = matches!(self.of, Conv2dGradKind::Filter) && operand == 3;
+        if is_filter { Takes::RowMajor } else { takes(operand) }
+    }
+
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let (input, filter, grad) = (single.input(0)?, single.input(1)?, single.input(2)?);
         let out = single.output(0)?;
-        let (layouts, constant) = ([&input.1, &filter.1, &grad.1], single.is_constant(&filter));
+        // An operand that is not read says nothing about the layout.
+        let (images, filters) = match self.of {
+            Conv2dGradKind::Input => (&out.1, &filter.1),
+            Conv2dGradKind::Filter => (&input.1, &out.1),
+        };
+        let (layouts, constant) = ([images, filters, &grad.1], single.is_constant(&filter));
         let body = body(single, self.conv, Pass::Grad(self.of), layouts, constant)?;
         let other = match self.of {
             Conv2dGradKind::Input => filter,
@@ -78,6 +111,14 @@ impl Compile for Conv2dGrad {
 }
 
 impl Compile for Conv2dTranspose {
+    fn prefers_channels_last(&self) -> bool {
+        true
+    }
+
+    fn takes_channels_last(&self, operand: usize) -> Takes {
+        takes(operand)
+    }
+
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let (input, filter, output) = (single.input(0)?, single.input(1)?, single.output(0)?);
         // The roles are exchanged: the convolution's images are the result, and its result is the input.
@@ -96,18 +137,20 @@ fn body(
     constant: bool,
 ) -> Result<Box<dyn Body>, Unsupported> {
     let dtype = layouts[0].dtype;
-    let [Some(input), Some(filter), Some(output)] =
-        layouts.map(|layout| <[Extent; 4]>::try_from(layout.shape.as_slice()).ok())
-    else {
+    let [input, filter, output] = layouts;
+    let (Some(input), Some(output)) = (ImagesType::new(input), ImagesType::new(output)) else {
         return single.refuse("of values that are not images");
     };
+    let Ok(filter) = <[Extent; 4]>::try_from(filter.shape.as_slice()) else {
+        return single.refuse("by values that are not filters");
+    };
     Ok(with_float!(single, dtype, T => Box::new(Convolution::<T> {
-        conv, pass, input, filter, output, scratch: Scratch::default(), constant,
+        conv, pass, input, filter, output, scratch: Scratch::default(), copies: Scratch::default(), constant,
     })))
 }
 
 /// A convolution in a launch.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Sizes {
     images: usize,
     groups: usize,
@@ -122,13 +165,16 @@ struct Sizes {
     dilations: [usize; 2],
     /// The padding above and on the left.
     padding: [usize; 2],
+    /// Whether the channels of images, and those of results, are the fastest axis.
+    last: [bool; 2],
 }
 
 impl<T: Float> Convolution<T> {
     fn sizes(&self, sizes: &[usize]) -> Sizes {
-        let get = |extents: [Extent; 4]| extents.map(|extent| extent.get(sizes));
-        let ([images, _, h, w], [filters, channels, fh, fw]) = (get(self.input), get(self.filter));
-        let [_, _, oh, ow] = get(self.output);
+        let (input, output) = (self.input.get(sizes), self.output.get(sizes));
+        let [filters, channels, fh, fw] = self.filter.map(|extent| extent.get(sizes));
+        let (images, [h, w], [oh, ow]) = (input.count, input.size, output.size);
+        let last = [input.last, output.last];
         let groups = self.conv.groups as usize;
         let window = self.conv.window([fh as i64, fw as i64]);
         let planes = [[h, w], [fh, fw], [oh, ow]].map(|[height, width]| Plane { height, width });
@@ -148,6 +194,7 @@ impl<T: Float> Convolution<T> {
             strides: window.stride.map(|stride| stride as usize),
             dilations: window.dilation.map(|dilation| dilation as usize),
             padding: [window.around(0, h)[0], window.around(1, w)[0]],
+            last,
         }
     }
 }
@@ -168,11 +215,58 @@ impl<T: Float> Body for Convolution<T> {
         };
         assert_eq!([first.len(), second.len(), out.len()], expected, "the shapes that were compiled");
         let (scratch, from) = ((&self.scratch, version), [first, second]);
-        match self.pass {
-            Pass::Forward => s.forward(machine, scratch, from, out),
-            Pass::Grad(Conv2dGradKind::Input) => s.grad_input(machine, scratch, from, out),
-            Pass::Grad(Conv2dGradKind::Filter) => s.grad_filter(machine, &self.scratch, from, out),
+        let run = |s: Sizes, [first, second]: [&[T]; 2], out: &mut [T]| match self.pass {
+            Pass::Forward => s.forward(machine, scratch, [first, second], out),
+            Pass::Grad(Conv2dGradKind::Input) => s.grad_input(machine, scratch, [first, second], out),
+            Pass::Grad(Conv2dGradKind::Filter) => s.grad_filter(machine, &self.scratch, [first, second], out),
+        };
+        if s.last == [false; 2] || s.is_direct::<T>(self.pass) {
+            return run(s, from, out);
         }
+        self.in_row_major_order(machine, s, from, out, run)
+    }
+}
+
+impl<T: Float> Convolution<T> {
+    /// Runs a kernel that takes operands in row-major order only, on copies of the others.
+    fn in_row_major_order(
+        &self,
+        machine: &Machine,
+        s: Sizes,
+        [first, second]: [&[T]; 2],
+        out: &mut [T],
+        run: impl FnOnce(Sizes, [&[T]; 2], &mut [T]) -> Result<(), KernelError>,
+    ) -> Result<(), KernelError> {
+        let (images, results) = (Some(s.images()), Some(s.results()));
+        let operands = match self.pass {
+            Pass::Forward => [images, None, results],
+            Pass::Grad(Conv2dGradKind::Input) => [None, results, images],
+            Pass::Grad(Conv2dGradKind::Filter) => [images, results, None],
+        };
+        let turned = operands.map(|images| images.filter(|images| images.last));
+        let [a, b, c] = turned.map(|images| images.map_or(0, Images::len));
+        self.copies.lend(a + b + c, |copies| {
+            let (first_copy, rest) = copies.split_at_mut(a);
+            let (second_copy, result) = rest.split_at_mut(b);
+            let mut from = [first, second];
+            if let Some(images) = turned[0] {
+                images.turn(&machine.team, first, first_copy);
+                from[0] = first_copy;
+            }
+            if let Some(images) = turned[1] {
+                images.turn(&machine.team, second, second_copy);
+                from[1] = second_copy;
+            }
+            let s = Sizes { last: [false; 2], ..s };
+            match turned[2] {
+                None => run(s, from, out),
+                Some(images) => {
+                    run(s, from, result)?;
+                    images.turned().turn(&machine.team, result, out);
+                    Ok(())
+                }
+            }
+        })?
     }
 }
 
@@ -189,6 +283,18 @@ impl<T> Shared<T> {
 }
 
 impl Sizes {
+    fn images(&self) -> Images {
+        let Plane { height, width } = self.input;
+        let channels = self.groups * self.channels;
+        Images { count: self.images, channels, size: [height, width], last: self.last[0] }
+    }
+
+    fn results(&self) -> Images {
+        let Plane { height, width } = self.output;
+        let channels = self.groups * self.filters;
+        Images { count: self.images, channels, size: [height, width], last: self.last[1] }
+    }
+
     /// The windows of output element (y, x) along both axes.
     fn slides(&self) -> [Slide; 2] {
         [0, 1].map(|axis| Slide {
@@ -218,11 +324,10 @@ impl Sizes {
         [input, filter]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<(), KernelError> {
-        if let Some(channel) = self.over_channels() {
-            self.forward_alone(machine, channel, [input, filter], out);
-            return Ok(());
-        }
-        if self.forward_directly(machine, scratch, [input, filter], out)? {
+        if self.forward_side_by_side(machine, scratch, [input, filter], out)?
+            || self.forward_by_tiles(machine, scratch, [input, filter], out)?
+            || self.forward_directly(machine, scratch, [input, filter], out)?
+        {
             return Ok(());
         }
         let Machine { team, isa } = machine;
@@ -254,14 +359,13 @@ impl Sizes {
         [filter, grad]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<(), KernelError> {
-        if let Some(channel) = self.over_gradients() {
-            self.grad_input_alone(machine, channel, [filter, grad], out);
+        if self.grad_input_side_by_side(machine, scratch, [filter, grad], out)?
+            || self.grad_input_by_tiles(machine, scratch, [filter, grad], out)?
+            || self.grad_input_directly(machine, scratch, [filter, grad], out)?
+        {
             return Ok(());
         }
-        if self.grad_input_directly(machine, scratch, [filter, grad], out)? {
-            return Ok(());
-        }
-        self.scatter(machine, filter, grad, out);
+        self.scatter(machine, scratch, [filter, grad], out)?;
         Ok(())
     }
 
@@ -272,11 +376,10 @@ impl Sizes {
         [input, grad]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<(), KernelError> {
-        if let Some(channel) = self.over_channels() {
-            self.grad_filter_alone(machine, channel, [input, grad], out);
-            return Ok(());
-        }
-        if self.grad_filter_directly(machine, scratch, [input, grad], out)? {
+        if self.grad_filter_side_by_side(machine, scratch, [input, grad], out)?
+            || self.grad_filter_by_tiles(machine, scratch, [input, grad], out)?
+            || self.grad_filter_directly(machine, scratch, [input, grad], out)?
+        {
             return Ok(());
         }
         let Machine { team, isa } = machine;

@@ -8,7 +8,7 @@ use paddle_core::plan::{Extent, KernelError, Unsupported};
 use super::Compile;
 use super::softmax::rows_of_piece;
 use crate::cpu::id_checks::first_outside;
-use crate::cpu::isa::dispatch;
+use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::{Float, ln};
 use crate::cpu::operands::{Operands, Reads};
@@ -61,10 +61,10 @@ pub(super) enum Read<'a, T> {
 impl<T: Float> Read<'_, T> {
     /// The sum of what the label of a row assigns to all classes.
     #[inline(always)]
-    pub(super) fn weight(self, row: usize, classes: usize) -> T {
+    pub(super) fn weight(self, isa: Isa, row: usize, classes: usize) -> T {
         match self {
             Read::Ids(ids, ignore_index) => T::of(if ids[row] == ignore_index { 0.0 } else { 1.0 }),
-            Read::Soft(labels) => sum(&labels[row * classes..][..classes]),
+            Read::Soft(labels) => sum(isa, &labels[row * classes..][..classes]),
         }
     }
 

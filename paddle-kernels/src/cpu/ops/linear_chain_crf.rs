@@ -12,7 +12,7 @@ use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
 use crate::cpu::id_checks::first_outside;
-use crate::cpu::isa::dispatch;
+use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::{Float, double_exp as exp, double_ln as ln};
 use crate::cpu::operands::{Operands, Reads};
@@ -85,11 +85,11 @@ dispatch! {
 
 /// `x - ln Σ exp x`. Results near 0 keep their digits. `room` is as long as `x`.
 #[inline(always)]
-fn normalise<const FUSED: bool, T: Float>(x: &mut [f64], room: &mut [f64]) {
+fn normalise<const FUSED: bool, T: Float>(isa: Isa, x: &mut [f64], room: &mut [f64]) {
     let top = x.iter().fold(f64::NEG_INFINITY, |top, x| if *x > top { *x } else { top });
     x.iter_mut().for_each(|x| *x -= top);
     room.iter_mut().zip(&*x).for_each(|(to, x)| *to = exp::<FUSED, T>(*x));
-    let rest = ln::<FUSED, T>(sum(room));
+    let rest = ln::<FUSED, T>(sum(isa, room));
     x.iter_mut().for_each(|x| *x -= rest);
 }
 
@@ -153,6 +153,7 @@ fn sum_of_ways<const FUSED: bool, T: Float, A: Float>(
 /// The cost of a sequence's labels, with its alphas. `own` has room for three numbers per label.
 #[inline(always)]
 fn cost_of<const FUSED: bool, T: Float>(
+    isa: Isa,
     weights: &Weights<'_>,
     emission: &[T],
     label: &[i64],
@@ -185,14 +186,14 @@ fn cost_of<const FUSED: bool, T: Float>(
             cost += now[to] - (before[from] + weights.weight(from, to));
         }
         now.iter_mut().zip(emission).for_each(|(x, emission)| *x += emission.double());
-        normalise::<FUSED, T>(now, room);
+        normalise::<FUSED, T>(isa, now, room);
         alpha.iter_mut().zip(&*now).for_each(|(alpha, x)| *alpha = T::of(*x));
         std::mem::swap(&mut before, &mut now);
     }
     match label.last() {
         Some(&last) => {
             now.iter_mut().zip(&*before).zip(weights.stop).for_each(|((x, alpha), stop)| *x = alpha + stop);
-            normalise::<FUSED, T>(now, room);
+            normalise::<FUSED, T>(isa, now, room);
             cost - now[last as usize]
         }
         None => 0.0,
@@ -209,7 +210,7 @@ dispatch! {
             let (start, end) = (ends[0] as usize, ends[1] as usize);
             let emission = &emission[start * labels..end * labels];
             let alpha = &mut alpha[(start - first) * labels..(end - first) * labels];
-            *cost = T::of(cost_of::<FUSED, T>(weights, emission, &label[start..end], alpha, own));
+            *cost = T::of(cost_of::<FUSED, T>(isa, weights, emission, &label[start..end], alpha, own));
         }
     }
 }
@@ -351,7 +352,7 @@ dispatch! {
             if start < end {
                 let alpha = &alpha[start * labels..end * labels];
                 let out = &mut out[(start - token) * labels..(end - token) * labels];
-                grad_of::<FUSED, T>(weights, alpha, &label[start..end], grad.double(), out, own);
+                grad_of::<FUSED, T>(isa, weights, alpha, &label[start..end], grad.double(), out, own);
             }
         }
     }
@@ -361,6 +362,7 @@ dispatch! {
 /// transitions; behind it, it has room for four numbers per label.
 #[inline(always)]
 fn grad_of<const FUSED: bool, T: Float>(
+    isa: Isa,
     weights: &Weights<'_>,
     alpha: &[T],
     label: &[i64],
@@ -382,7 +384,7 @@ fn grad_of<const FUSED: bool, T: Float>(
     for ((x, alpha), stop) in previous.iter_mut().zip(token(last)).zip(weights.stop) {
         *x = alpha.double() + stop;
     }
-    normalise::<FUSED, T>(previous, p);
+    normalise::<FUSED, T>(isa, previous, p);
     marginal.iter_mut().zip(&*previous).for_each(|(to, x)| *to = exp::<FUSED, T>(*x));
     add(stop, grad, marginal, label(last));
     for t in (0..=last).rev() {

@@ -56,7 +56,7 @@ mod update_rows;
 mod warpctc;
 
 use paddle_core::ops::{For, Foreign, GatherRows, If, LoopGrad, Op, Outside, ScatterRows, While};
-use paddle_core::plan::{Group, Unsupported};
+use paddle_core::plan::{Group, Takes, Unsupported};
 use paddle_core::program::DType;
 
 use self::elementwise::Link;
@@ -73,6 +73,16 @@ trait Compile {
     /// The kernel of a group of this operator alone.
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         elementwise::compile(single.group())
+    }
+
+    /// Whether the operator is fastest with images whose channels are the fastest axis.
+    fn prefers_channels_last(&self) -> bool {
+        false
+    }
+
+    /// How an operand with four axes is taken with the second axis as the fastest. Inputs are numbered first, then outputs.
+    fn takes_channels_last(&self, _operand: usize) -> Takes {
+        Takes::RowMajor
     }
 
     /// The operator's part in a chain, on operands of this type; `None` if the operator is not element-wise.
@@ -95,6 +105,19 @@ paddle_core::with_operators!(compilers);
 /// Whether there is a kernel for the operator, for some types.
 pub(super) fn supports(op: &Op) -> bool {
     compiler(op).is_supported()
+}
+
+/// Whether the operator is fastest with images whose channels are the fastest axis.
+pub(super) fn prefers_channels_last(op: &Op) -> bool {
+    compiler(op).prefers_channels_last()
+}
+
+/// How an operand with four axes is taken with the second axis as the fastest.
+pub(super) fn takes_channels_last(op: &Op, operand: usize) -> Takes {
+    match op.effects().element_wise {
+        true => Takes::Alike,
+        false => compiler(op).takes_channels_last(operand),
+    }
 }
 
 pub(super) fn compile(group: &Group) -> Result<Compiled, Unsupported> {

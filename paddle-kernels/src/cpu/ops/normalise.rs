@@ -159,7 +159,7 @@ dispatch! {
         for (at, (mean, variance)) in means.iter_mut().zip(variances).enumerate() {
             let x = &x[at * length..][..length];
             let y = &mut y[at * length..][..length];
-            *mean = sum(x) / count;
+            *mean = sum(isa, x) / count;
             *variance = sum_pairs(x, x, |x, _| (x - *mean) * (x - *mean)) / count;
             let (mean, inverse) = (*mean, runs.inverse(*variance));
             let [scale, bias] = channels.map(|of_channels| runs.own(first + at, of_channels));
@@ -283,7 +283,7 @@ dispatch! {
                     out[channel * inner..][..inner].iter_mut().zip(grad).for_each(|(out, grad)| *out = *grad * *scale);
                 }
             }
-            let level = sum(out) / count;
+            let level = sum(isa, out) / count;
             let slope = sum_pairs(out, x, |grad, x| grad * ((x - mean) * inverse)) / count;
             for (out, x) in out.iter_mut().zip(x) {
                 *out = (*out - level - (*x - mean) * inverse * slope) * inverse;

@@ -68,16 +68,21 @@ impl<T: Drawn> Body for Draw<T> {
         // Without numbers of rows, all elements form one row.
         let width = (out.len() / numbers.len().max(1)).max(1);
         pieces(&machine.team, out, PIECE, &|index, out| {
-            for (i, out) in out.iter_mut().enumerate() {
-                let (row, column) = ((index * PIECE + i) / width, (index * PIECE + i) % width);
+            let (mut row, mut column) = (index * PIECE / width, index * PIECE % width);
+            let mut gaussians = random.gaussians();
+            for out in out {
                 let position = (numbers[row] as u64).wrapping_mul(width as u64).wrapping_add(column as u64);
                 *out = match self.distribution {
                     Distribution::Uniform { min, max } => T::uniform(random, position, min, max),
-                    Distribution::Gaussian { mean, std } => T::of(mean + std * random.gaussian(position)),
+                    Distribution::Gaussian { mean, std } => T::of(mean + std * gaussians(position)),
                     Distribution::TruncatedGaussian { mean, std } => {
                         T::of(mean + std * random.truncated_gaussian(position))
                     }
                 };
+                column += 1;
+                if column == width {
+                    (row, column) = (row + 1, 0);
+                }
             }
         });
         Ok(())

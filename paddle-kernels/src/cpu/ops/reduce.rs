@@ -6,12 +6,12 @@
 use std::marker::PhantomData;
 
 use paddle_core::ops::{Reduce, ReduceKind};
-use paddle_core::plan::{Extent, KernelError, Unsupported};
+use paddle_core::plan::{Extent, KernelError, Takes, Unsupported};
 use paddle_core::program::DType;
 
 use super::Compile;
 use crate::cpu::fold::{All, Any, Fold, Max, Min, Number, Product, Sum, along, fold_rows};
-use crate::cpu::isa::dispatch;
+use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::kernel::{Body, Compiled, Machine, Single};
 use crate::cpu::number::{Element, Float};
 use crate::cpu::operands::Operands;
@@ -52,10 +52,19 @@ struct Folded<T, F> {
 }
 
 impl Compile for Reduce {
+    fn takes_channels_last(&self, operand: usize) -> Takes {
+        // The axes that are kept have to be in the order that they have in the result.
+        let kept = |axis: i64| !self.axes.is_empty() && !self.axes.contains(&axis);
+        match operand {
+            0 if !(kept(1) && (kept(2) || kept(3))) => Takes::Each,
+            _ => Takes::RowMajor,
+        }
+    }
+
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let (x, out) = (single.input(0)?, single.output(0)?);
         let mut axes: Vec<Axis> = Vec::new();
-        for (i, &extent) in x.1.shape.iter().enumerate() {
+        for (i, extent) in x.1.layout.axes(x.1.shape.len()).into_iter().zip(x.1.in_memory()) {
             let kept = !self.axes.is_empty() && !self.axes.contains(&(i as i64));
             match axes.last_mut() {
                 _ if extent == Extent::Fixed(1) => {}
@@ -258,7 +267,7 @@ dispatch! {
             let x = &x[start.min(x.len())..];
             match task.by_columns {
                 true => columns(task, x, out),
-                false => out[0] = one(task, x),
+                false => out[0] = one(isa, task, x),
             }
             if divisor != 1 {
                 let divisor = T::of(divisor as f64);
@@ -313,10 +322,10 @@ fn columns<T: Float>(task: &Task, x: &[T], out: &mut [T]) {
 
 /// The sum of contiguous runs.
 #[inline(always)]
-fn one<T: Float>(task: &Task, x: &[T]) -> T {
+fn one<T: Float>(isa: Isa, task: &Task, x: &[T]) -> T {
     let Task { summed, last, .. } = task;
     match summed.count() {
-        1 => sum(&x[..*last]),
+        1 => sum(isa, &x[..*last]),
         count => {
             let mut sums = Sums::new();
             for segment in 0..count {

@@ -51,9 +51,22 @@ impl<T: Element> Body for ExpandAs<T> {
 /// Fills `out` with copies of a row.
 #[inline(always)]
 pub(super) fn repeat<T: Copy>(row: &[T], out: &mut [T]) {
+    /// Longer rows are copied one by one.
+    const SHORT: usize = 64;
     match row {
         [] => {}
         [only] => out.fill(*only),
+        row if row.len() < SHORT && out.len() > row.len() => {
+            // What is there already is copied behind itself, twice as much each time.
+            out[..row.len()].copy_from_slice(row);
+            let mut done = row.len();
+            while done < out.len() {
+                let more = done.min(out.len() - done);
+                let (from, to) = out.split_at_mut(done);
+                to[..more].copy_from_slice(&from[..more]);
+                done += more;
+            }
+        }
         row => out.chunks_exact_mut(row.len()).for_each(|token| token.copy_from_slice(row)),
     }
 }

@@ -11,7 +11,7 @@ use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
 use crate::cpu::pieces::pieces;
 use crate::cpu::sequence_pieces::{sequences, sequences_of_piece};
-use crate::cpu::sum::{LANES, sum_rows};
+use crate::cpu::sum::{LANES, sum_columns, sum_rows};
 
 struct Pool<T> {
     pooltype: PoolType,
@@ -73,7 +73,10 @@ dispatch! {
                         out.copy_from_slice(&max[..out.len()]);
                     }
                     PoolType::Sum | PoolType::Average | PoolType::Sqrt => {
-                        let sums = sum_rows(&tokens[column..], width, count, out.len());
+                        let sums = match width <= LANES / 2 {
+                            true => sum_columns(tokens, width),
+                            false => sum_rows(&tokens[column..], width, count, out.len()),
+                        };
                         out.copy_from_slice(&sums[..out.len()]);
                         let divisor = divisor(pooltype, count);
                         if divisor != T::of(1.0) {

@@ -6,6 +6,7 @@ use paddle_core::ops::SequenceSoftmax;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
+use super::sequence_expand_as::repeat;
 use super::softmax::softmax_rows;
 use crate::cpu::along_axis::product;
 use crate::cpu::isa::dispatch;
@@ -13,7 +14,7 @@ use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::{Float, exp};
 use crate::cpu::operands::Operands;
 use crate::cpu::sequence_pieces::{sequences, sequences_of_piece};
-use crate::cpu::sum::{LANES, sum_rows};
+use crate::cpu::sum::{LANES, sum_columns, sum_rows};
 
 struct Softmax<T> {
     dims: Vec<Extent>,
@@ -56,7 +57,7 @@ dispatch! {
             match width {
                 _ if x.is_empty() => {}
                 // The elements of a sequence are neighbours.
-                1 => softmax_rows::<FUSED, T>(x.len(), x, out),
+                1 => softmax_rows::<FUSED, T>(isa, x.len(), x, out),
                 _ => columns::<FUSED, T>(width, x, out),
             }
         }
@@ -66,6 +67,9 @@ dispatch! {
 /// The softmax of each column.
 #[inline(always)]
 fn columns<const FUSED: bool, T: Float>(width: usize, x: &[T], out: &mut [T]) {
+    if width <= LANES / 2 {
+        return narrow::<FUSED, T>(width, x, out);
+    }
     let count = x.len() / width;
     for column in (0..width).step_by(LANES) {
         let columns = LANES.min(width - column);
@@ -81,9 +85,40 @@ fn columns<const FUSED: bool, T: Float>(width: usize, x: &[T], out: &mut [T]) {
                 *out = exp::<FUSED, T>(*x - *top);
             }
         }
-        let sums = sum_rows(out, width, count, columns);
+        let mut factors = sum_rows(out, width, count, columns);
+        factors.iter_mut().for_each(|sum| *sum = T::of(1.0) / *sum);
         for out in out.chunks_mut(width) {
-            out[..columns].iter_mut().zip(&sums).for_each(|(out, sum)| *out /= *sum);
+            out[..columns].iter_mut().zip(&factors).for_each(|(out, factor)| *out *= *factor);
         }
+    }
+}
+
+/// The softmax of each of a few columns. A round of lanes has those of several tokens, side by side.
+#[inline(always)]
+fn narrow<const FUSED: bool, T: Float>(width: usize, x: &[T], out: &mut [T]) {
+    let round = LANES / width * width;
+    let mut lanes = [T::of(f64::NEG_INFINITY); LANES];
+    for x in x.chunks(round) {
+        for (top, x) in lanes.iter_mut().zip(x) {
+            *top = T::select(*x > *top, *x, *top);
+        }
+    }
+    let (top, others) = lanes[..round].split_at_mut(width);
+    for others in others.chunks_exact(width) {
+        top.iter_mut().zip(others).for_each(|(top, x)| *top = T::select(*x > *top, *x, *top));
+    }
+    repeat(&*top, others);
+    for (out, x) in out.chunks_mut(round).zip(x.chunks(round)) {
+        for ((out, x), top) in out.iter_mut().zip(x).zip(&lanes) {
+            *out = *x - *top;
+        }
+    }
+    out.iter_mut().for_each(|out| *out = exp::<FUSED, T>(*out));
+    lanes = sum_columns(out, width);
+    let (factors, others) = lanes[..round].split_at_mut(width);
+    factors.iter_mut().for_each(|sum| *sum = T::of(1.0) / *sum);
+    repeat(&*factors, others);
+    for out in out.chunks_mut(round) {
+        out.iter_mut().zip(&lanes).for_each(|(out, factor)| *out *= *factor);
     }
 }

@@ -6,7 +6,7 @@ use paddle_core::ops;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
-use crate::cpu::isa::dispatch;
+use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::{Float, exp};
 use crate::cpu::operands::Operands;
@@ -65,42 +65,53 @@ pub(super) fn shift<T: Float>(classes: usize, x: &[T], out: &mut [T]) {
 /// The largest element. NaN is ignored.
 #[inline(always)]
 fn largest<T: Float>(x: &[T]) -> T {
-    const LANES: usize = 16;
-    let larger = |top: T, x: T| T::select(x > top, x, top);
-    let mut lanes = [T::of(f64::NEG_INFINITY); LANES];
-    let chunks = x.chunks_exact(LANES);
-    let rest = chunks.remainder().iter().fold(lanes[0], |top, x| larger(top, *x));
-    if x.len() < LANES {
-        return rest;
+    // Several comparisons are under way at a time.
+    let (wide, rest) = x.split_at(x.len() / 64 * 64);
+    let (narrow, rest) = rest.split_at(rest.len() / 16 * 16);
+    let top = larger(largest_of_lanes::<T, 64>(wide), largest_of_lanes::<T, 16>(narrow));
+    rest.iter().fold(top, |top, x| larger(top, *x))
+}
+
+#[inline(always)]
+fn larger<T: Float>(top: T, x: T) -> T {
+    T::select(x > top, x, top)
+}
+
+/// The largest of elements of which there is a whole number of rounds of `N` lanes.
+#[inline(always)]
+fn largest_of_lanes<T: Float, const N: usize>(x: &[T]) -> T {
+    let mut lanes = [T::of(f64::NEG_INFINITY); N];
+    if x.is_empty() {
+        return lanes[0];
     }
-    for x in chunks {
+    for x in x.chunks_exact(N) {
         for (top, x) in lanes.iter_mut().zip(x) {
             *top = larger(*top, *x);
         }
     }
-    let mut half = LANES / 2;
+    let mut half = N / 2;
     while half > 0 {
         for i in 0..half {
             lanes[i] = larger(lanes[i], lanes[i + half]);
         }
         half /= 2;
     }
-    larger(lanes[0], rest)
+    lanes[0]
 }
 
 dispatch! {
     fn softmax<const FUSED: bool, T: Float>(isa, classes: usize, x: &[T], out: &mut [T]) {
-        softmax_rows::<FUSED, T>(classes, x, out);
+        softmax_rows::<FUSED, T>(isa, classes, x, out);
     }
 }
 
 /// The softmax of each row.
 #[inline(always)]
-pub(super) fn softmax_rows<const FUSED: bool, T: Float>(classes: usize, x: &[T], out: &mut [T]) {
+pub(super) fn softmax_rows<const FUSED: bool, T: Float>(isa: Isa, classes: usize, x: &[T], out: &mut [T]) {
     shift(classes, x, out);
     out.iter_mut().for_each(|out| *out = exp::<FUSED, T>(*out));
     for out in out.chunks_exact_mut(classes) {
-        let factor = T::of(1.0) / sum(out);
+        let factor = T::of(1.0) / sum(isa, out);
         out.iter_mut().for_each(|out| *out *= factor);
     }
 }
@@ -147,7 +158,7 @@ dispatch! {
             for ((out, softmax), grad) in out.iter_mut().zip(softmax).zip(grad) {
                 *out = *softmax * *grad;
             }
-            let mean = sum(out);
+            let mean = sum(isa, out);
             for ((out, softmax), grad) in out.iter_mut().zip(softmax).zip(grad) {
                 *out = *softmax * (*grad - mean);
             }

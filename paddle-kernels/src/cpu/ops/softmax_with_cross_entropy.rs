@@ -79,13 +79,13 @@ dispatch! {
         let chunks = softmax.chunks_mut(ROWS * classes).zip(loss.chunks_mut(ROWS));
         for (chunk, (softmax, loss)) in chunks.enumerate() {
             for (softmax, total) in softmax.chunks_exact_mut(classes).zip(&mut sums) {
-                *total = sum(softmax);
+                *total = sum(isa, softmax);
                 let factor = T::of(1.0) / *total;
                 softmax.iter_mut().for_each(|softmax| *softmax *= factor);
             }
             let labels = labels.starting_at(chunk * ROWS, classes);
             for (i, (loss, total)) in loss.iter_mut().zip(&sums).enumerate() {
-                *loss = labels.weight(i, classes) * ln::<FUSED, T>(*total) - *loss;
+                *loss = labels.weight(isa, i, classes) * ln::<FUSED, T>(*total) - *loss;
             }
         }
     }
@@ -153,7 +153,7 @@ dispatch! {
             }
             Read::Soft(labels) => {
                 for (((softmax, grad), out), label) in rows.zip(labels.chunks_exact(classes)) {
-                    let weight = sum(label);
+                    let weight = sum(isa, label);
                     for ((out, softmax), label) in out.iter_mut().zip(softmax).zip(label) {
                         *out = (*softmax * weight - *label) * *grad;
                     }

@@ -143,8 +143,8 @@ dispatch! {
                 of_parameter[i] = p * p;
                 of_direction[i] = direction * direction;
             }
-            sums[0] += sum(&of_parameter[..count]);
-            sums[1] += sum(&of_direction[..count]);
+            sums[0] += sum(isa, &of_parameter[..count]);
+            sums[1] += sum(isa, &of_direction[..count]);
         }
         sums
     }

@@ -16,7 +16,7 @@ use crate::cpu::operands::{Operands, Signature};
 use crate::cpu::pieces::rows;
 
 /// Elements that one thread updates at a time.
-const PIECE: usize = 1 << 12;
+const PIECE: usize = 1 << 14;
 /// The number of elements of a row's gradient that are summed at a time.
 const BLOCK: usize = 256;
 /// The number of slots in front of the states: parameter, gradient, learning rate, ids.

@@ -9,7 +9,7 @@ use paddle_core::ops::WarpCtc;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
-use crate::cpu::isa::dispatch;
+use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::{Float, double_exp as exp, double_ln as ln};
 use crate::cpu::operands::Operands;
@@ -200,7 +200,7 @@ fn add_up<const FUSED: bool, T: Float>(a: f64, b: f64, c: f64) -> f64 {
 
 /// `ln Σ exp logit`.
 #[inline(always)]
-fn log_sum_exp<const FUSED: bool, T: Float>(logits: &[T]) -> f64 {
+fn log_sum_exp<const FUSED: bool, T: Float>(isa: Isa, logits: &[T]) -> f64 {
     const BLOCK: usize = 64;
     let larger = |top: f64, x: &T| if x.double() > top { x.double() } else { top };
     let top = logits.iter().fold(f64::NEG_INFINITY, larger);
@@ -208,7 +208,7 @@ fn log_sum_exp<const FUSED: bool, T: Float>(logits: &[T]) -> f64 {
     for x in logits.chunks(BLOCK) {
         let mut block = [0.0; BLOCK];
         block.iter_mut().zip(x).for_each(|(to, x)| *to = exp::<FUSED, T>(x.double() - top));
-        total += sum(&block[..x.len()]);
+        total += sum(isa, &block[..x.len()]);
     }
     top + ln::<FUSED, T>(total)
 }
@@ -216,6 +216,7 @@ fn log_sum_exp<const FUSED: bool, T: Float>(logits: &[T]) -> f64 {
 /// The loss of a sequence, and its gradient.
 #[inline(always)]
 fn loss_of<const FUSED: bool, T: Float>(
+    isa: Isa,
     classes: usize,
     (blank, labels): (usize, &[i64]),
     logits: &[T],
@@ -234,7 +235,7 @@ fn loss_of<const FUSED: bool, T: Float>(
     let mut total = 0.0;
     for t in 0..tokens {
         let logits = &logits[of_token(t)];
-        lattice.normaliser[t] = log_sum_exp::<FUSED, T>(logits);
+        lattice.normaliser[t] = log_sum_exp::<FUSED, T>(isa, logits);
         lattice.read(blank, labels, logits, t);
         total += lattice.forward::<FUSED, T>(t);
     }
@@ -248,7 +249,7 @@ fn loss_of<const FUSED: bool, T: Float>(
         alpha.iter_mut().zip(&*lattice.beta).for_each(|(alpha, beta)| *alpha += *beta);
         shift(alpha);
         alpha.iter_mut().for_each(|alpha| *alpha = exp::<FUSED, T>(*alpha));
-        let factor = 1.0 / sum(alpha);
+        let factor = 1.0 / sum(isa, alpha);
         alpha.iter_mut().for_each(|alpha| *alpha *= factor);
         // The softmax less the probability of each label, in double precision, as both may be nearly equal.
         let (logits, probabilities) = (&logits[of_token(t)], &mut *lattice.probabilities);
@@ -284,7 +285,7 @@ dispatch! {
             let read = &labels.all[of_labels[0] as usize..of_labels[1] as usize];
             let logits = &logits[start * classes..end * classes];
             let grad = &mut grad[(start - token) * classes..(end - token) * classes];
-            *loss = T::of(loss_of::<FUSED, T>(classes, (labels.blank, read), logits, grad, own));
+            *loss = T::of(loss_of::<FUSED, T>(isa, classes, (labels.blank, read), logits, grad, own));
         }
     }
 }

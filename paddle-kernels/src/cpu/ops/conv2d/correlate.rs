@@ -8,13 +8,15 @@
 
 use std::mem::MaybeUninit;
 
+use super::axis::Axis;
 use super::filters::{Filters, REGISTERS};
 use super::strips::{CHANNELS, COPY_BYTES, RESULTS, Strip, Strips};
 use super::taps::Taps;
-use crate::cpu::isa::{Isa, Level};
+use crate::cpu::images::{Images, Places};
+use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
-use crate::cpu::transpose::transpose;
-use crate::cpu::vector::Vector;
+use crate::cpu::transpose::separate;
+use crate::cpu::vector::{Vector, Work, on_registers};
 use crate::team::Team;
 
 /// Sums over the channels of images and the elements of filters.
@@ -23,11 +25,11 @@ pub(super) struct Correlation<'a, T> {
     pub(super) taps: Taps,
     pub(super) filters: Filters,
     pub(super) packed: &'a [T],
-    /// The images: for each image and group, the channels.
     pub(super) source: &'a [T],
-    pub(super) images: usize,
-    /// The height and width of results, of which the strips may be a part.
-    pub(super) result: [usize; 2],
+    /// The images of the source.
+    pub(super) images: Images,
+    /// The images of the result, of which the strips may be a part.
+    pub(super) results: Images,
     pub(super) out: *mut T,
 }
 
@@ -53,41 +55,33 @@ pub(super) const TILE_BYTES: usize = RESULTS * REGISTERS * 64;
 /// About so many pieces of work keep a team busy.
 pub(super) const PIECES: usize = 8;
 
+/// The results of a strip for some blocks of filters.
+struct Piece<'a, T> {
+    of: &'a Correlation<'a, T>,
+    strip: usize,
+    blocks: [usize; 2],
+}
+
+impl<T: Float> Work<T> for Piece<'_, T> {
+    #[inline(always)]
+    unsafe fn run<V: Vector<Element = T>>(self) {
+        // SAFETY: the caller's.
+        unsafe { self.of.strip::<V>(self.strip, self.blocks) }
+    }
+}
+
 impl<T: Float> Correlation<'_, T> {
     /// Computes all results.
     pub(super) fn run(&self, isa: Isa, team: &Team) {
-        let strips = self.images * self.filters.groups * self.strips.count();
+        let strips = self.images.count * self.filters.groups * self.strips.count();
         let blocks = self.filters.blocks();
         // Each share of the blocks copies the strip again.
         let shares = PIECES.div_ceil(strips.max(1)).min(blocks);
         team.run(strips * shares, &|index| {
             let (strip, share) = (index / shares, index % shares);
             let blocks = [share, share + 1].map(|share| share * blocks / shares);
-            // SAFETY: an `Isa` exists only where the machine has it.
-            unsafe {
-                match isa.level() {
-                    #[cfg(target_arch = "x86_64")]
-                    Level::Avx512 => self.strip_avx512(strip, blocks),
-                    #[cfg(target_arch = "x86_64")]
-                    Level::Avx2 => self.strip_avx2(strip, blocks),
-                    Level::Portable => self.strip::<T::Portable>(strip, blocks),
-                }
-            }
+            on_registers(isa, Piece { of: self, strip, blocks });
         });
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
-    fn strip_avx512(&self, strip: usize, blocks: [usize; 2]) {
-        // SAFETY: this function is compiled for these registers.
-        unsafe { self.strip::<T::Avx512>(strip, blocks) }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    fn strip_avx2(&self, strip: usize, blocks: [usize; 2]) {
-        // SAFETY: this function is compiled for these registers.
-        unsafe { self.strip::<T::Avx2>(strip, blocks) }
     }
 
     /// Computes the results of a strip for some blocks of filters.
@@ -96,18 +90,19 @@ impl<T: Float> Correlation<'_, T> {
     /// The machine has the instruction set of `V`.
     #[inline(always)]
     unsafe fn strip<V: Vector<Element = T>>(&self, index: usize, [first, end]: [usize; 2]) {
-        let (planes, index) = (index / self.strips.count(), index % self.strips.count());
-        let group = planes % self.filters.groups;
+        let (image, index) = (index / self.strips.count(), index % self.strips.count());
+        let (image, group) = (image / self.filters.groups, image % self.filters.groups);
         let strip = self.strips.strip(index);
         let [rows, columns] = strip.clone().map(|range| range.len());
-        let size = self.strips.channels * self.strips.axes[0].source * self.strips.axes[1].source;
+        let from = self.images.distances();
+        let source = &self.source[image * self.images.image() + group * self.strips.channels * from[0]..];
         let mut copy = Stack::<COPY_BYTES>::new();
         let mut tile = Stack::<TILE_BYTES>::new();
         let (copy, tile) = ((&raw mut copy).cast::<T>(), (&raw mut tile).cast::<T>());
-        let plane = self.result[0] * self.result[1];
+        let to = self.results.distances();
         // SAFETY: the strip's copy, and its results for one block, have room; results are inside of the output.
         unsafe {
-            self.strips.copy(&self.source[planes * size..][..size], &strip, copy);
+            self.strips.copy(source.as_ptr(), from, &strip, copy);
             for block in first..end {
                 let width = self.filters.width(block);
                 let packed = &self.packed[group * self.filters.group() + self.filters.block(block)..];
@@ -126,37 +121,9 @@ impl<T: Float> Correlation<'_, T> {
                 }
                 let outer = block * self.filters.widest();
                 let count = (self.filters.outer - outer).min(width);
-                let out = self.out.add((planes * self.filters.outer + outer) * plane);
-                self.store(tile, width, count, &strip, out);
-            }
-        }
-    }
-
-    /// Copies the results of a strip, which are `width` apart in `tile`, to the planes of `count` channels.
-    ///
-    /// # Safety
-    /// The results are inside of `tile` and of the planes.
-    #[inline(always)]
-    unsafe fn store(&self, tile: *const T, width: usize, count: usize, strip: &Strip, out: *mut T) {
-        let [rows, columns] = strip;
-        let [down, across] = self.strips.axes;
-        let plane = self.result[0] * self.result[1];
-        for (row, y) in rows.clone().enumerate() {
-            let y = down.output_first + y * down.output_step;
-            let x = across.output_first + columns.start * across.output_step;
-            // SAFETY: the caller's.
-            unsafe {
-                let (from, to) = (tile.add(row * columns.len() * width), out.add(y * self.result[1] + x));
-                if across.output_step == 1 {
-                    transpose(from, width, to, plane, count, columns.len());
-                } else {
-                    for channel in 0..count {
-                        for column in 0..columns.len() {
-                            *to.add(channel * plane + column * across.output_step) =
-                                *from.add(column * width + channel);
-                        }
-                    }
-                }
+                let channel = group * self.filters.outer + outer;
+                let out = self.out.add(image * self.results.image() + channel * to[0]);
+                store(self.strips.axes, self.results.places(1), tile, [width, count], &strip, out);
             }
         }
     }
@@ -239,8 +206,35 @@ impl<T: Float> Correlation<'_, T> {
     }
 }
 
+/// Copies the results of a strip, which are `width` apart in `tile`, to `count` channels of an image, of which `out` is the
+/// first.
+///
+/// # Safety
+/// The results are inside of `tile` and of the image.
+#[inline(always)]
+pub(super) unsafe fn store<T: Float>(
+    [down, across]: [Axis; 2],
+    to: Places,
+    tile: *const T,
+    [width, count]: [usize; 2],
+    [rows, columns]: &Strip,
+    out: *mut T,
+) {
+    for (row, y) in rows.clone().enumerate() {
+        let y = down.output_first + y * down.output_step;
+        let x = across.output_first + columns.start * across.output_step;
+        let distances = [to.channel, to.element * across.output_step];
+        // SAFETY: the caller's.
+        unsafe {
+            let from = tile.add(row * columns.len() * width);
+            let to = out.add((y * to.width + x) * to.element);
+            separate(from, width, to, distances, count, columns.len());
+        }
+    }
+}
+
 /// The number of neighbouring results that a kernel computes at once, for blocks of `width` registers.
-fn most_columns(columns: usize, width: usize, registers: usize) -> usize {
+pub(super) fn most_columns(columns: usize, width: usize, registers: usize) -> usize {
     let all: &[usize] = match width {
         1 => &[1, 2, 4, 6, 7, 8, 10, 12, 14, 16, 24, 28],
         _ => &[1, 2, 4, 6, 7, 8, 10, 12, 14],

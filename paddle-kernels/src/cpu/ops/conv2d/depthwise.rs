@@ -1,330 +1,391 @@
-//! Convolutions with one channel in each group. Their matrices would have one row, so neighbouring results are computed
-//! directly from the elements of images.
+//! Convolutions whose groups have one channel: each lane of a register is a group.
 //!
-//! A tile of the result is computed from the part of the padded image that its windows cover. This part is copied such
-//! that elements which meet the same element of the filter in neighbouring windows become neighbours. In the image,
-//! they are `step` columns apart.
+//! A kernel computes neighbouring results of one row, for as many groups as there are channels in a block of a copy. Each
+//! result is one chain of multiply-adds over the elements of the filter, and over the filters of the group if they are
+//! summed over.
 #![allow(unsafe_code, reason = "computes with vectors")]
 
-use std::ops::Range;
-
-use super::Sizes;
-use super::panels::{Plane, Slide, copy_line};
-use crate::cpu::isa::{Isa, Level};
-use crate::cpu::kernel::Machine;
+use super::correlate::{Stack, TILE_BYTES, most_columns, store};
+use super::gradient::gather;
+use super::strips::{CHANNELS, COPY_BYTES, Strip, Strips};
+use super::taps::Taps;
+use crate::cpu::images::Images;
+use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
-use crate::cpu::pieces::pieces;
-use crate::cpu::sum::total;
-use crate::cpu::vector::Vector;
+use crate::cpu::vector::{Vector, Work, on_registers};
+use crate::team::Team;
 
-/// The width of a tile in columns is a multiple of this: two of the widest registers.
-const LANES: usize = 32;
-/// The most elements of a filter.
-const TAPS: usize = 64;
-/// The most columns of a tile.
-const COLUMNS: usize = 64;
-/// The most elements of a copy.
-const COPY: usize = 4096;
+/// The most filters of a group. With more, a group by itself fills a register.
+pub(super) const FILTERS: usize = 4;
+/// With fewer groups, most lanes would be empty.
+pub(super) const GROUPS: usize = 4;
 
-/// The most filters of a group. With more, a matrix product is faster.
-const FILTERS: usize = 4;
-
-impl Sizes {
-    fn is_alone(&self) -> bool {
-        self.channels == 1 && self.filters <= FILTERS && self.filter.len() <= TAPS
-    }
-
-    /// The windows of each result over its channel, if groups have one channel and few filters.
-    pub(super) fn over_channels(&self) -> Option<Channel> {
-        self.is_alone().then(|| Channel::new(self.input, self.filter, self.output, self.slides())).flatten()
-    }
-
-    /// The windows of each element of an image over the gradient. Their first elements meet the last elements of the
-    /// filter.
-    pub(super) fn over_gradients(&self) -> Option<Channel> {
-        let reach = [self.filter.height - 1, self.filter.width - 1];
-        let slides = [0, 1].map(|axis| Slide {
-            step: 1,
-            tap: self.dilations[axis] as isize,
-            start: self.padding[axis] as isize - (reach[axis] * self.dilations[axis]) as isize,
-            divisor: self.strides[axis] as isize,
-        });
-        self.is_alone().then(|| Channel::new(self.output, self.filter, self.input, slides)).flatten()
-    }
-
-    pub(super) fn forward_alone<T: Float>(
-        &self,
-        machine: &Machine,
-        channel: Channel,
-        [input, filter]: [&[T]; 2],
-        out: &mut [T],
-    ) {
-        pieces(&machine.team, out, self.output.len(), &|index, out| {
-            let input = plane(input, self.input, index / self.filters);
-            let filter = plane(filter, self.filter, index % (self.groups * self.filters));
-            correlate(machine.isa, channel, input, filter, false, false, out);
-        });
-    }
-
-    pub(super) fn grad_input_alone<T: Float>(
-        &self,
-        machine: &Machine,
-        channel: Channel,
-        [filter, grad]: [&[T]; 2],
-        out: &mut [T],
-    ) {
-        pieces(&machine.team, out, self.input.len(), &|index, out| {
-            for k in 0..self.filters {
-                let grad = plane(grad, self.output, index * self.filters + k);
-                let filter = plane(filter, self.filter, index % self.groups * self.filters + k);
-                correlate(machine.isa, channel, grad, filter, true, k > 0, out);
-            }
-        });
-    }
-
-    pub(super) fn grad_filter_alone<T: Float>(
-        &self,
-        machine: &Machine,
-        channel: Channel,
-        [input, grad]: [&[T]; 2],
-        out: &mut [T],
-    ) {
-        pieces(&machine.team, out, self.filter.len(), &|index, out| {
-            out.fill(T::ZERO);
-            for image in 0..self.images {
-                let input = plane(input, self.input, image * self.groups + index / self.filters);
-                let grad = plane(grad, self.output, image * self.groups * self.filters + index);
-                correlate_filter(machine.isa, channel, input, grad, out);
-            }
-        });
-    }
-}
-
-/// The plane with this number.
-fn plane<T>(planes: &[T], size: Plane, number: usize) -> &[T] {
-    &planes[number * size.len()..][..size.len()]
-}
-
-/// Windows that slide over one channel.
+/// Filters of groups of one channel. Packed filters have for each block of groups and each filter of a group the elements,
+/// and for each of these the groups.
 #[derive(Clone, Copy)]
-pub(super) struct Channel {
-    source: Plane,
-    filter: Plane,
-    result: Plane,
-    slides: [Slide; 2],
-    /// Rows and columns of a tile of the result. The number of columns is a multiple of `LANES`.
-    rows: usize,
-    columns: usize,
-    /// A line of a copy has the columns sorted by their remainder modulo the step: `columns_apart` for each remainder,
-    /// `line` in all.
-    columns_apart: usize,
-    line: usize,
+pub(super) struct Filters {
+    pub(super) groups: usize,
+    /// The filters of a group.
+    pub(super) filters: usize,
+    /// The elements of a filter.
+    pub(super) elements: usize,
 }
 
-impl Channel {
-    /// `None` if the windows of neighbouring results cover too much.
-    fn new(source: Plane, filter: Plane, result: Plane, slides: [Slide; 2]) -> Option<Channel> {
-        let [down, across] = slides.map(|slide| [slide.step as usize, slide.tap as usize]);
-        let reach = |taps: usize, tap: usize| (taps - 1).checked_mul(tap);
-        let (below, right) = (reach(filter.height, down[1])?, reach(filter.width, across[1])?);
-        [COLUMNS, LANES].into_iter().find_map(|most| {
-            let columns = result.width.max(1).next_multiple_of(LANES).min(most);
-            let columns_apart = columns.checked_add(right / across[0])?;
-            let line = columns_apart.checked_mul(across[0])?;
-            let lines = (COPY / line).checked_sub(below + 1)?;
-            let rows = (lines / down[0] + 1).min(result.height.max(1));
-            Some(Channel { source, filter, result, slides, rows, columns, columns_apart, line })
+impl Filters {
+    pub(super) fn blocks(&self) -> usize {
+        self.groups.div_ceil(CHANNELS)
+    }
+
+    /// The groups of a block.
+    fn groups_of(&self, block: usize) -> usize {
+        (self.groups - block * CHANNELS).min(CHANNELS)
+    }
+
+    /// The elements of packed filters.
+    pub(super) fn packed(&self) -> usize {
+        self.blocks() * self.filters * self.elements * CHANNELS
+    }
+
+    /// Where the elements of a filter of each group of a block begin among packed filters.
+    fn at(&self, block: usize, filter: usize) -> usize {
+        (block * self.filters + filter) * self.elements * CHANNELS
+    }
+
+    /// For each packed element, its place among filters; none in lanes without a group.
+    fn places(&self) -> impl Iterator<Item = Option<usize>> {
+        let Filters { groups, filters, elements } = *self;
+        (0..self.packed()).map(move |at| {
+            let (rest, lane) = (at / CHANNELS, at % CHANNELS);
+            let (rest, element) = (rest / elements, rest % elements);
+            let (block, filter) = (rest / filters, rest % filters);
+            let group = block * CHANNELS + lane;
+            (group < groups).then_some((group * filters + filter) * elements + element)
         })
     }
 
-    fn tiles_across(&self) -> usize {
-        self.result.width.div_ceil(self.columns)
+    pub(super) fn pack<T: Float>(&self, filters: &[T], packed: &mut [T]) {
+        for (to, place) in packed.iter_mut().zip(self.places()) {
+            *to = place.map_or(T::ZERO, |place| filters[place]);
+        }
     }
 
-    fn tiles(&self) -> usize {
-        self.result.height.div_ceil(self.rows) * self.tiles_across()
+    /// Adds up partial gradients, each packed like filters, in their order.
+    pub(super) fn unpack<T: Float>(&self, parts: &[T], filters: &mut [T]) {
+        for (at, place) in self.places().enumerate() {
+            if let Some(place) = place {
+                let parts = parts.chunks_exact(self.packed());
+                filters[place] = parts.fold(T::ZERO, |sum, part| sum + part[at]);
+            }
+        }
     }
+}
 
-    /// The rows and the columns of a tile.
+/// Sums over the elements of filters, and over the filters of a group: of images for results, and of gradients of results
+/// for those of images.
+pub(super) struct Depthwise<'a, T> {
+    pub(super) strips: Strips,
+    pub(super) taps: Taps,
+    pub(super) filters: Filters,
+    /// Whether filters of a group are summed over; otherwise each is a channel of the result.
+    pub(super) sums: bool,
+    pub(super) packed: &'a [T],
+    pub(super) source: &'a [T],
+    pub(super) images: Images,
+    pub(super) results: Images,
+    pub(super) out: *mut T,
+}
+
+// SAFETY: threads write results that do not overlap.
+unsafe impl<T: Sync> Sync for Depthwise<'_, T> {}
+
+/// The results of one strip for a block of groups.
+struct Piece<'a, T> {
+    of: &'a Depthwise<'a, T>,
+    index: usize,
+}
+
+impl<T: Float> Work<T> for Piece<'_, T> {
     #[inline(always)]
-    fn tile(&self, index: usize) -> [Range<usize>; 2] {
-        let (y, x) = (index / self.tiles_across() * self.rows, index % self.tiles_across() * self.columns);
-        [y..self.result.height.min(y + self.rows), x..self.result.width.min(x + self.columns)]
+    unsafe fn run<V: Vector<Element = T>>(self) {
+        // SAFETY: the caller's.
+        unsafe { self.of.strip::<V>(self.index) }
+    }
+}
+
+impl<T: Float> Depthwise<'_, T> {
+    /// Computes all results.
+    pub(super) fn run(&self, isa: Isa, team: &Team) {
+        let work = self.images.count * self.filters.blocks() * self.strips.count();
+        team.run(work, &|index| on_registers(isa, Piece { of: self, index }));
     }
 
-    /// Copies the part that the windows of a tile cover, with zeros around the image.
+    /// Computes the results of a strip for a block of groups.
     ///
     /// # Safety
     /// The machine has the instruction set of `V`.
     #[inline(always)]
-    unsafe fn copy<T: Float, V: Vector<Element = T>>(
-        &self,
-        source: &[T],
-        [rows, columns]: &[Range<usize>; 2],
-        to: &mut [T; COPY],
-    ) {
-        let [down, across] = self.slides;
-        let lines = (rows.len() - 1) * down.step as usize + (self.filter.height - 1) * down.tap as usize + 1;
-        for (i, to) in to.chunks_exact_mut(self.line).take(lines).enumerate() {
-            let start = down.start + (rows.start * down.step as usize + i) as isize;
-            let row = Slide { start, ..down }.at(0, 0, self.source.height);
-            let Some(row) = row else {
-                to.fill(T::ZERO);
-                continue;
-            };
-            let line = &source[row * self.source.width..][..self.source.width];
-            for (phase, to) in to.chunks_exact_mut(self.columns_apart).enumerate() {
-                let across = Slide { start: across.start + phase as isize, ..across };
-                // SAFETY: as required of the caller.
-                unsafe { copy_line::<V>(line, across, columns.start, to) };
-            }
-        }
-    }
-
-    /// The position in the copy of the first element that element `tap` of the filter meets, in the first line of a
-    /// tile.
-    #[inline(always)]
-    fn met(&self, tap: usize) -> usize {
-        let (row, column) = (tap / self.filter.width, tap % self.filter.width);
-        let [down, across] = self.slides;
-        let (line, column) = (row * down.tap as usize, column * across.tap as usize);
-        let step = across.step as usize;
-        line * self.line + column % step * self.columns_apart + column / step
-    }
-
-    /// The distance in a copy between the elements for one line of windows and those for the next line.
-    #[inline(always)]
-    fn row(&self) -> usize {
-        self.slides[0].step as usize * self.line
-    }
-}
-
-/// Defines a function that is compiled for the registers `V` of each instruction set. Operations on these registers are
-/// unsafe to call. The machine has the registers wherever `$body` runs.
-macro_rules! vectors {
-    ($(#[$attribute:meta])* fn $name:ident<T, V>($($argument:ident: $kind:ty),* $(,)?) $body:block) => {
-        $(#[$attribute])*
-        fn $name<T: Float>(isa: Isa, $($argument: $kind),*) {
-            #[inline(always)]
-            unsafe fn body<T: Float, V: Vector<Element = T>>($($argument: $kind),*) $body
-
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
-            fn avx512<T: Float>($($argument: $kind),*) {
-                // SAFETY: this function is compiled for these registers.
-                unsafe { body::<T, T::Avx512>($($argument),*) }
-            }
-
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,fma")]
-            fn avx2<T: Float>($($argument: $kind),*) {
-                // SAFETY: this function is compiled for these registers.
-                unsafe { body::<T, T::Avx2>($($argument),*) }
-            }
-
-            // SAFETY: an `Isa` exists only where the machine has it.
-            unsafe {
-                match isa.level() {
-                    #[cfg(target_arch = "x86_64")]
-                    Level::Avx512 => avx512($($argument),*),
-                    #[cfg(target_arch = "x86_64")]
-                    Level::Avx2 => avx2($($argument),*),
-                    Level::Portable => body::<T, T::Portable>($($argument),*),
+    unsafe fn strip<V: Vector<Element = T>>(&self, index: usize) {
+        let (index, block) = (index / self.filters.blocks(), index % self.filters.blocks());
+        let (image, strip) = (index / self.strips.count(), self.strips.strip(index % self.strips.count()));
+        let Filters { filters, .. } = self.filters;
+        let groups = self.filters.groups_of(block);
+        let [inner, outer] = if self.sums { [filters, 1] } else { [1, filters] };
+        let [from, to] = [self.images, self.results].map(Images::distances);
+        let source = &self.source[image * self.images.image() + block * CHANNELS * inner * from[0]..];
+        let mut copy = Stack::<COPY_BYTES>::new();
+        let mut tile = Stack::<TILE_BYTES>::new();
+        let (copy, tile) = ((&raw mut copy).cast::<T>(), (&raw mut tile).cast::<T>());
+        let strips = self.strips.with_channels(groups);
+        let out = self.out.wrapping_add(image * self.results.image() + block * CHANNELS * outer * to[0]);
+        // SAFETY: the strip's copy, and its results for one filter of each group, have room; results are inside of the
+        // output.
+        unsafe {
+            clear::<T>(&strips, copy);
+            for filter in 0..filters {
+                if self.sums || filter == 0 {
+                    let first = if self.sums { filter } else { 0 };
+                    strips.copy(
+                        source.as_ptr().add(first * from[0]),
+                        [inner * from[0], from[1]],
+                        &strip,
+                        copy,
+                    );
+                }
+                let packed = self.packed[self.filters.at(block, filter)..].as_ptr();
+                self.rows::<V>(&strip, copy, packed, tile, self.sums && filter > 0);
+                if !self.sums {
+                    let out = out.add(filter * to[0]);
+                    store(
+                        self.strips.axes,
+                        self.results.places(outer),
+                        tile,
+                        [CHANNELS, groups],
+                        &strip,
+                        out,
+                    );
                 }
             }
+            if self.sums {
+                store(self.strips.axes, self.results.places(1), tile, [CHANNELS, groups], &strip, out);
+            }
         }
-    };
+    }
+
+    /// Computes the results of a strip for one filter of each group, or adds to them.
+    ///
+    /// # Safety
+    /// `copy` and `tile` belong to the strip; `packed` points at the filters; the machine has the instruction set of `V`.
+    #[inline(always)]
+    unsafe fn rows<V: Vector<Element = T>>(
+        &self,
+        [rows, columns]: &Strip,
+        copy: *const T,
+        packed: *const T,
+        tile: *mut T,
+        adds: bool,
+    ) {
+        let (rows, columns) = (rows.len(), columns.len());
+        let at_once = most_columns(columns, 1, V::REGISTERS).min(MOST_COLUMNS);
+        for (row, lane) in
+            (0..rows).flat_map(|row| (0..CHANNELS).step_by(V::LANES).map(move |lane| (row, lane)))
+        {
+            let mut done = 0;
+            while done < columns {
+                let count = at_once.min(columns - done);
+                // SAFETY: the results are inside of the strip.
+                unsafe {
+                    let from = copy.add(row * self.strips.row() + done * CHANNELS + lane);
+                    let (packed, to) = (packed.add(lane), tile.add((row * columns + done) * CHANNELS + lane));
+                    match count {
+                        8.. => self.block::<V, 8>(from, packed, to, adds),
+                        4.. => self.block::<V, 4>(from, packed, to, adds),
+                        2.. => self.block::<V, 2>(from, packed, to, adds),
+                        _ => self.block::<V, 1>(from, packed, to, adds),
+                    }
+                }
+                done += match count {
+                    8.. => 8,
+                    4.. => 4,
+                    2.. => 2,
+                    _ => 1,
+                };
+            }
+        }
+    }
+
+    /// The kernel: `COLUMNS` neighbouring results for a register of groups.
+    ///
+    /// # Safety
+    /// `from` points at the row of a copy and at the first of the results, `packed` at the filters, `to` at the results; the
+    /// machine has the instruction set of `V`.
+    #[inline(always)]
+    unsafe fn block<V: Vector<Element = T>, const COLUMNS: usize>(
+        &self,
+        from: *const T,
+        packed: *const T,
+        to: *mut T,
+        adds: bool,
+    ) {
+        // SAFETY: the copy has all that the results meet.
+        unsafe {
+            let mut sums = [V::splat(T::ZERO); COLUMNS];
+            if adds {
+                for (column, sum) in sums.iter_mut().enumerate() {
+                    *sum = V::load(to.add(column * CHANNELS));
+                }
+            }
+            for tap in self.taps.all() {
+                let weight = V::load(packed.add(tap.element * CHANNELS));
+                let from = from.add(tap.met);
+                for (column, sum) in sums.iter_mut().enumerate() {
+                    *sum = V::load(from.add(column * CHANNELS)).mul_add(weight, *sum);
+                }
+            }
+            for (column, sum) in sums.iter().enumerate() {
+                sum.store(to.add(column * CHANNELS));
+            }
+        }
+    }
 }
 
-/// Loads a register from at most as many elements as it has lanes. The other lanes are zero.
+/// Fills a copy with zeros if it has lanes without a channel: kernels compute with these.
 ///
 /// # Safety
-/// The machine has the instruction set of `V`.
+/// `copy` has room for a copy of the strips.
 #[inline(always)]
-unsafe fn load<V: Vector>(x: &[V::Element]) -> V {
-    // SAFETY: the elements are those of the slice.
-    unsafe { if x.len() == V::LANES { V::load(x.as_ptr()) } else { V::load_partial(x.as_ptr(), x.len()) } }
+unsafe fn clear<T: Float>(strips: &Strips, copy: *mut T) {
+    if strips.channels < CHANNELS {
+        // SAFETY: a copy has one block.
+        unsafe { copy.write_bytes(0, strips.block()) };
+    }
 }
 
-/// The number of registers that are computed at once.
-const WIDTH: usize = 2;
+/// The most results that a kernel computes at once.
+const MOST_COLUMNS: usize = 8;
 
-vectors! {
-    /// The results of windows over a channel. With `flipped`, the windows meet the elements of the filter in reverse
-    /// order.
-    fn correlate<T, V>(
-        channel: Channel, source: &[T], filter: &[T], flipped: bool, accumulate: bool, out: &mut [T],
-    ) {
-        let mut taps = [(T::ZERO, 0); TAPS];
-        let taps = &mut taps[..filter.len()];
-        for (k, tap) in taps.iter_mut().enumerate() {
-            *tap = (filter[if flipped { filter.len() - 1 - k } else { k }], channel.met(k));
-        }
-        let mut copy = [T::ZERO; COPY];
-        for tile in 0..channel.tiles() {
-            let tile = channel.tile(tile);
-            // SAFETY: the machine has these registers.
-            unsafe { channel.copy::<T, V>(source, &tile, &mut copy) };
-            let [rows, columns] = tile;
-            for (row, y) in rows.enumerate() {
-                let out = &mut out[y * channel.result.width..][columns.clone()];
-                for (block, out) in out.chunks_mut(WIDTH * V::LANES).enumerate() {
-                    let met = &copy[row * channel.row() + block * WIDTH * V::LANES..];
-                    // SAFETY: the machine has these registers; they load and store what is inside of slices.
-                    unsafe {
-                        let mut sums = [V::splat(T::ZERO); WIDTH];
-                        if accumulate {
-                            for (sum, out) in sums.iter_mut().zip(out.chunks(V::LANES)) {
-                                *sum = load(out);
-                            }
-                        }
-                        for &(weight, at) in &*taps {
-                            let (weight, met) = (V::splat(weight), &met[at..][..WIDTH * V::LANES]);
-                            for (k, sum) in sums.iter_mut().enumerate() {
-                                *sum = weight.mul_add(V::load(met.as_ptr().add(k * V::LANES)), *sum);
-                            }
-                        }
-                        for (sum, out) in sums.into_iter().zip(out.chunks_mut(V::LANES)) {
-                            sum.store_partial(out.as_mut_ptr(), out.len());
-                        }
-                    }
+/// Gradients of the filters of groups of one channel: sums over images and results, in parts whose number depends on the
+/// shapes alone.
+pub(super) struct DepthwiseGradient<'a, T> {
+    pub(super) strips: Strips,
+    pub(super) taps: Taps,
+    pub(super) filters: Filters,
+    pub(super) source: &'a [T],
+    pub(super) images: Images,
+    /// The gradients of the results.
+    pub(super) grad: &'a [T],
+    pub(super) results: Images,
+    /// The partial gradients, each packed like filters.
+    pub(super) parts: *mut T,
+}
+
+// SAFETY: threads write partial gradients that do not overlap.
+unsafe impl<T: Sync> Sync for DepthwiseGradient<'_, T> {}
+
+/// A partial gradient of a block of groups.
+struct Part<'a, T> {
+    of: &'a DepthwiseGradient<'a, T>,
+    part: usize,
+    block: usize,
+    strips: [usize; 2],
+}
+
+impl<T: Float> Work<T> for Part<'_, T> {
+    #[inline(always)]
+    unsafe fn run<V: Vector<Element = T>>(self) {
+        // SAFETY: the caller's; each part and block has a partial gradient of its own.
+        unsafe { self.of.part::<V>(self.part, self.block, self.strips) }
+    }
+}
+
+impl<T: Float> DepthwiseGradient<'_, T> {
+    /// Computes `parts` partial gradients.
+    pub(super) fn run(&self, isa: Isa, team: &Team, parts: usize) {
+        let strips = self.images.count * self.strips.count();
+        team.run(self.filters.blocks() * parts, &|index| {
+            let (part, block) = (index / self.filters.blocks(), index % self.filters.blocks());
+            let strips = [part, part + 1].map(|part| part * strips / parts);
+            on_registers(isa, Part { of: self, part, block, strips });
+        });
+    }
+
+    /// Computes the partial gradients of a block of groups over some strips.
+    ///
+    /// # Safety
+    /// Nobody else uses these partial gradients; the machine has the instruction set of `V`.
+    #[inline(always)]
+    unsafe fn part<V: Vector<Element = T>>(&self, part: usize, block: usize, [first, end]: [usize; 2]) {
+        let Filters { filters, elements, .. } = self.filters;
+        let groups = self.filters.groups_of(block);
+        let [from, of_grad] = [self.images, self.results].map(Images::distances);
+        let mut copy = Stack::<COPY_BYTES>::new();
+        let mut tile = Stack::<TILE_BYTES>::new();
+        let (copy, tile) = ((&raw mut copy).cast::<T>(), (&raw mut tile).cast::<T>());
+        let strips = self.strips.with_channels(groups);
+        // SAFETY: the strip's copy, and its gradients for one filter of each group, have room; the partial gradients are
+        // inside of the part.
+        unsafe {
+            let to = self.parts.add(part * self.filters.packed() + self.filters.at(block, 0));
+            to.write_bytes(0, filters * elements * CHANNELS);
+            clear::<T>(&strips, copy);
+            for index in first..end {
+                let (image, index) = (index / self.strips.count(), index % self.strips.count());
+                let strip = self.strips.strip(index);
+                let source = &self.source[image * self.images.image() + block * CHANNELS * from[0]..];
+                strips.copy(source.as_ptr(), from, &strip, copy);
+                for filter in 0..filters {
+                    let channel = (block * CHANNELS * filters + filter) * of_grad[0];
+                    let grad = &self.grad[image * self.results.image() + channel..];
+                    let results = self.results.places(filters);
+                    gather(results, grad.as_ptr(), [CHANNELS, groups], &strip, tile);
+                    self.elements::<V>(copy, tile, &strip, to.add(filter * elements * CHANNELS));
                 }
             }
         }
     }
-}
 
-vectors! {
-    /// Adds to each element of a filter the products of the gradients of its windows with the elements that it meets.
-    fn correlate_filter<T, V>(channel: Channel, source: &[T], grad: &[T], out: &mut [T]) {
-        let mut copy = [T::ZERO; COPY];
-        for tile in 0..channel.tiles() {
-            let tile = channel.tile(tile);
-            // SAFETY: the machine has these registers.
-            unsafe { channel.copy::<T, V>(source, &tile, &mut copy) };
-            let [rows, columns] = tile;
-            for (tap, out) in out.iter_mut().enumerate() {
-                let met = &copy[channel.met(tap)..];
-                let mut parts = [T::ZERO; LANES];
-                // SAFETY: the machine has these registers; they load and store what is inside of slices.
+    /// Adds what a strip contributes to the gradients of one filter of each group.
+    ///
+    /// # Safety
+    /// `copy` and `tile` have what belongs to the strip; the machine has the instruction set of `V`.
+    #[inline(always)]
+    unsafe fn elements<V: Vector<Element = T>>(
+        &self,
+        copy: *const T,
+        tile: *const T,
+        [rows, columns]: &Strip,
+        to: *mut T,
+    ) {
+        /// The elements of the filter whose gradients are computed at once.
+        const AT_ONCE: usize = 9;
+        for taps in self.taps.all().chunks(AT_ONCE) {
+            for lane in (0..CHANNELS).step_by(V::LANES) {
+                // SAFETY: the elements are inside of the copy and of the partial gradient. The last element stands in for
+                // those that there are none of.
                 unsafe {
-                    let mut sums = [V::splat(T::ZERO); WIDTH];
-                    for (row, y) in rows.clone().enumerate() {
-                        let grads = &grad[y * channel.result.width..][columns.clone()];
-                        let met = &met[row * channel.row()..][..grads.len()];
-                        let blocks = grads.chunks(WIDTH * V::LANES).zip(met.chunks(WIDTH * V::LANES));
-                        for (grads, met) in blocks {
-                            let registers = grads.chunks(V::LANES).zip(met.chunks(V::LANES));
-                            for (sum, (grads, met)) in sums.iter_mut().zip(registers) {
-                                *sum = load::<V>(grads).mul_add(load(met), *sum);
+                    let (mut from, mut to_of) = ([copy; AT_ONCE], [to; AT_ONCE]);
+                    let mut sums = [V::splat(T::ZERO); AT_ONCE];
+                    for at in 0..AT_ONCE {
+                        let tap = taps[at.min(taps.len() - 1)];
+                        from[at] = copy.add(tap.met + lane);
+                        to_of[at] = to.add(tap.element * CHANNELS + lane);
+                        sums[at] = V::load(to_of[at]);
+                    }
+                    let mut grad = tile.add(lane);
+                    for row in 0..rows.len() {
+                        let mut offset = row * self.strips.row();
+                        for _ in 0..columns.len() {
+                            let register = V::load(grad);
+                            for (from, sum) in from.iter().zip(&mut sums) {
+                                *sum = V::load(from.add(offset)).mul_add(register, *sum);
                             }
+                            grad = grad.add(CHANNELS);
+                            offset += CHANNELS;
                         }
                     }
-                    for (sum, part) in sums.into_iter().zip(parts.chunks_exact_mut(V::LANES)) {
-                        sum.store(part.as_mut_ptr());
+                    for (sum, to) in sums.iter().zip(to_of).take(taps.len()) {
+                        sum.store(to);
                     }
                 }
-                *out += total(parts);
             }
         }
     }

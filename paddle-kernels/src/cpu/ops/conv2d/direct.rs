@@ -3,29 +3,20 @@
 
 use paddle_core::memory::OutOfMemory;
 
-use super::Sizes;
 use super::axis::{Axis, Geometry};
 use super::correlate::{Correlation, PIECES};
+use super::depthwise::{self, Depthwise, DepthwiseGradient};
 use super::filters::Filters;
 use super::gradient::{FilterGradient, parts};
-use super::strips::Strips;
+use super::strips::{CHANNELS, Strips};
 use super::taps::Taps;
-use crate::cpu::isa::{Isa, Level};
+use super::winograd::{TileGradient, Tiles, Tiling};
+use super::{Conv2dGradKind, Pass, Sizes};
+use crate::cpu::isa::Isa;
 use crate::cpu::kernel::Machine;
 use crate::cpu::number::Float;
 use crate::cpu::scratch::Scratch;
-use crate::cpu::vector::Vector;
-
-/// The lanes of the widest register.
-fn lanes<T: Float>(isa: Isa) -> usize {
-    match isa.level() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => T::Avx512::LANES,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => T::Avx2::LANES,
-        Level::Portable => T::Portable::LANES,
-    }
-}
+use crate::cpu::vector::lanes;
 
 impl Sizes {
     fn geometry(&self) -> [Geometry; 2] {
@@ -41,6 +32,26 @@ impl Sizes {
             axis(0, [self.input.height, self.output.height, self.filter.height]),
             axis(1, [self.input.width, self.output.width, self.filter.width]),
         ]
+    }
+
+    /// The gradients of images along two axes, for those that meet the same elements of the filters.
+    fn phases(&self) -> impl Iterator<Item = [Axis; 2]> {
+        let [down, across] = self.geometry();
+        let down = (0..down.stride.min(down.input)).map(move |phase| down.backward(phase));
+        down.flat_map(move |y| (0..across.stride.min(across.input)).map(move |x| [y, across.backward(x)]))
+    }
+
+    /// Whether the kernels for a pass take images with the channels as the fastest axis.
+    pub(super) fn is_direct<T>(&self, pass: Pass) -> bool {
+        match pass {
+            // What is not computed directly is scattered.
+            Pass::Grad(Conv2dGradKind::Input) => true,
+            Pass::Forward | Pass::Grad(Conv2dGradKind::Filter) => {
+                let axes = self.geometry().map(Geometry::forward);
+                let channels = if self.is_depthwise() { CHANNELS } else { self.channels };
+                self.strips::<T>(axes, channels).is_some()
+            }
+        }
     }
 
     /// The strips of results along two axes, and the taps of the filter; none if a copy of a strip would be too large.
@@ -74,10 +85,9 @@ impl Sizes {
             filters.pack(&machine.team, filter, [self.filters * outer, outer, inner], packed);
         };
         scratch.lend_made(filters.groups * filters.group(), version, pack, |packed| {
-            let result = [self.output.height, self.output.width];
-            let (images, out) = (self.images, out.as_mut_ptr());
+            let (images, results, out) = (self.images(), self.results(), out.as_mut_ptr());
             let correlation =
-                Correlation { strips, taps, filters, packed, source: input, images, result, out };
+                Correlation { strips, taps, filters, packed, source: input, images, results, out };
             correlation.run(machine.isa, &machine.team);
         })?;
         Ok(true)
@@ -92,15 +102,10 @@ impl Sizes {
         [filter, grad]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<bool, OutOfMemory> {
-        let [down, across] = self.geometry();
-        let phases = || {
-            let down = (0..down.stride.min(down.input)).map(move |phase| down.backward(phase));
-            down.flat_map(move |y| (0..across.stride.min(across.input)).map(move |x| [y, across.backward(x)]))
-        };
         let filters = self.filters::<T>(machine.isa, [self.filters, self.channels]);
         let cost =
             |[y, x]: [Axis; 2]| y.count * y.taps * x.count * x.taps * self.filters * filters.width_of_all();
-        if phases().map(cost).sum::<usize>() > self.cost_of_scattering() {
+        if self.phases().map(cost).sum::<usize>() > self.cost_of_scattering() {
             return Ok(false);
         }
         let outer = self.filter.len();
@@ -109,12 +114,11 @@ impl Sizes {
             filters.pack(&machine.team, filter, [self.filters * inner, outer, inner], packed);
         };
         scratch.lend_made(filters.groups * filters.group(), version, pack, |packed| {
-            let result = [self.input.height, self.input.width];
-            let (images, out, packed) = (self.images, out.as_mut_ptr(), &*packed);
-            for axes in phases() {
+            let (images, results, out, packed) = (self.results(), self.images(), out.as_mut_ptr(), &*packed);
+            for axes in self.phases() {
                 let Some((strips, taps)) = self.strips::<T>(axes, self.filters) else { return Ok(false) };
                 let correlation =
-                    Correlation { strips, taps, filters, packed, source: grad, images, result, out };
+                    Correlation { strips, taps, filters, packed, source: grad, images, results, out };
                 correlation.run(machine.isa, &machine.team);
             }
             Ok(true)
@@ -135,11 +139,196 @@ impl Sizes {
         let elements = filters.groups * filters.group();
         let count = parts(self.images * strips.count(), elements);
         scratch.lend(count * elements, |parts| {
-            let (images, start) = (self.images, parts.as_mut_ptr());
+            let (images, results, start) = (self.images(), self.results(), parts.as_mut_ptr());
             let gradient =
-                FilterGradient { strips, taps, filters, source: input, grad, images, parts: start };
+                FilterGradient { strips, taps, filters, source: input, images, grad, results, parts: start };
             gradient.run(machine.isa, &machine.team, count);
             filters.unpack(machine.isa, &machine.team, parts, out);
+        })?;
+        Ok(true)
+    }
+
+    /// Whether groups have one channel and few filters, so that they are computed side by side.
+    fn is_depthwise(&self) -> bool {
+        self.channels == 1 && self.filters <= depthwise::FILTERS && self.groups >= depthwise::GROUPS
+    }
+
+    fn filters_side_by_side(&self) -> depthwise::Filters {
+        depthwise::Filters { groups: self.groups, filters: self.filters, elements: self.filter.len() }
+    }
+
+    /// Computes the results if groups have one channel; returns false if not, or if a copy of a strip would be too large.
+    pub(super) fn forward_side_by_side<T: Float>(
+        &self,
+        machine: &Machine,
+        scratch: (&Scratch<T>, Option<u64>),
+        [input, filter]: [&[T]; 2],
+        out: &mut [T],
+    ) -> Result<bool, OutOfMemory> {
+        let axes = [self.geometry().map(Geometry::forward)];
+        self.side_by_side(machine, scratch, axes.into_iter(), false, [input, filter], out)
+    }
+
+    /// Computes the gradients of the images if groups have one channel; returns false if not, or if a copy of a strip would
+    /// be too large.
+    pub(super) fn grad_input_side_by_side<T: Float>(
+        &self,
+        machine: &Machine,
+        scratch: (&Scratch<T>, Option<u64>),
+        [filter, grad]: [&[T]; 2],
+        out: &mut [T],
+    ) -> Result<bool, OutOfMemory> {
+        self.side_by_side(machine, scratch, self.phases(), true, [grad, filter], out)
+    }
+
+    fn side_by_side<T: Float>(
+        &self,
+        machine: &Machine,
+        (scratch, version): (&Scratch<T>, Option<u64>),
+        mut axes: impl Iterator<Item = [Axis; 2]>,
+        sums: bool,
+        [source, filter]: [&[T]; 2],
+        out: &mut [T],
+    ) -> Result<bool, OutOfMemory> {
+        if !self.is_depthwise() {
+            return Ok(false);
+        }
+        let filters = self.filters_side_by_side();
+        let pack = |packed: &mut [T]| filters.pack(filter, packed);
+        scratch.lend_made(filters.packed(), version, pack, |packed| {
+            let (packed, out) = (&*packed, out.as_mut_ptr());
+            let (mut images, mut results) = (self.images(), self.results());
+            if sums {
+                (images, results) = (results, images);
+            }
+            Ok(axes.all(|axes| {
+                let Some((strips, taps)) = self.strips::<T>(axes, CHANNELS) else { return false };
+                let depthwise =
+                    Depthwise { strips, taps, filters, sums, packed, source, images, results, out };
+                depthwise.run(machine.isa, &machine.team);
+                true
+            }))
+        })?
+    }
+
+    /// Computes the gradients of the filters if groups have one channel; returns false if not, or if a copy of a strip would
+    /// be too large.
+    pub(super) fn grad_filter_side_by_side<T: Float>(
+        &self,
+        machine: &Machine,
+        scratch: &Scratch<T>,
+        [input, grad]: [&[T]; 2],
+        out: &mut [T],
+    ) -> Result<bool, OutOfMemory> {
+        if !self.is_depthwise() {
+            return Ok(false);
+        }
+        let axes = self.geometry().map(Geometry::forward);
+        let Some((strips, taps)) = self.strips::<T>(axes, CHANNELS) else { return Ok(false) };
+        let filters = self.filters_side_by_side();
+        let count = parts(self.images * strips.count(), filters.packed());
+        scratch.lend(count * filters.packed(), |parts| {
+            let (images, results, start) = (self.images(), self.results(), parts.as_mut_ptr());
+            let gradient = DepthwiseGradient {
+                strips,
+                taps,
+                filters,
+                source: input,
+                images,
+                grad,
+                results,
+                parts: start,
+            };
+            gradient.run(machine.isa, &machine.team, count);
+            filters.unpack(parts, out);
+        })?;
+        Ok(true)
+    }
+
+    /// The tiles of the results, or of the gradients of the images; none if they are not computed so.
+    fn tiling<T: Float>(&self, isa: Isa, pass: Pass) -> Option<Tiling> {
+        if self.strides != [1; 2] || self.dilations != [1; 2] || self.images == 0 {
+            return None;
+        }
+        let [images, results] = [self.images(), self.results()];
+        match pass {
+            Pass::Forward | Pass::Grad(Conv2dGradKind::Filter) => {
+                let filters = self.filters::<T>(isa, [self.channels, self.filters]);
+                Tiling::new::<T>(filters, self.padding, [images, results])
+            }
+            Pass::Grad(Conv2dGradKind::Input) => {
+                let filters = self.filters::<T>(isa, [self.filters, self.channels]);
+                let padding = [0, 1].map(|axis| filters.size[axis].checked_sub(1 + self.padding[axis]));
+                let [Some(down), Some(across)] = padding else { return None };
+                let tiling = Tiling::new::<T>(filters, [down, across], [results, images])?;
+                (tiling.cost() * filters.lanes <= self.cost_of_scattering()).then_some(tiling)
+            }
+        }
+    }
+
+    /// Computes the results by tiles; returns false if they are not computed so.
+    pub(super) fn forward_by_tiles<T: Float>(
+        &self,
+        machine: &Machine,
+        scratch: (&Scratch<T>, Option<u64>),
+        [input, filter]: [&[T]; 2],
+        out: &mut [T],
+    ) -> Result<bool, OutOfMemory> {
+        let inner = self.filter.len();
+        let outer = self.channels * inner;
+        let distances = [self.filters * outer, outer, inner];
+        self.by_tiles(machine, scratch, (Pass::Forward, distances), [input, filter], out)
+    }
+
+    /// Computes the gradients of the images by tiles; returns false if they are not computed so.
+    pub(super) fn grad_input_by_tiles<T: Float>(
+        &self,
+        machine: &Machine,
+        scratch: (&Scratch<T>, Option<u64>),
+        [filter, grad]: [&[T]; 2],
+        out: &mut [T],
+    ) -> Result<bool, OutOfMemory> {
+        let outer = self.filter.len();
+        let inner = self.channels * outer;
+        let pass = Pass::Grad(Conv2dGradKind::Input);
+        self.by_tiles(machine, scratch, (pass, [self.filters * inner, outer, inner]), [grad, filter], out)
+    }
+
+    fn by_tiles<T: Float>(
+        &self,
+        machine: &Machine,
+        (scratch, version): (&Scratch<T>, Option<u64>),
+        (pass, distances): (Pass, [usize; 3]),
+        [source, filter]: [&[T]; 2],
+        out: &mut [T],
+    ) -> Result<bool, OutOfMemory> {
+        let Machine { team, isa } = machine;
+        let Some(tiling) = self.tiling::<T>(*isa, pass) else { return Ok(false) };
+        // A gradient meets the elements of the filters in the reverse order.
+        let turned = matches!(pass, Pass::Grad(_));
+        let pack = |packed: &mut [T]| tiling.pack(*isa, team, filter, distances, turned, packed);
+        scratch.lend_made(self.groups * tiling.filters.group(), version, pack, |packed| {
+            Tiles { tiling, packed, source, out: out.as_mut_ptr() }.run(*isa, team);
+        })?;
+        Ok(true)
+    }
+
+    /// Computes the gradients of the filters by tiles; returns false if they are not computed so.
+    pub(super) fn grad_filter_by_tiles<T: Float>(
+        &self,
+        machine: &Machine,
+        scratch: &Scratch<T>,
+        [input, grad]: [&[T]; 2],
+        out: &mut [T],
+    ) -> Result<bool, OutOfMemory> {
+        let Machine { team, isa } = machine;
+        let tiling = self.tiling::<T>(*isa, Pass::Grad(Conv2dGradKind::Filter));
+        let Some((tiling, count)) = tiling.and_then(|tiling| Some((tiling, tiling.parts::<T>()?))) else {
+            return Ok(false);
+        };
+        scratch.lend(count * self.groups * tiling.filters.group(), |parts| {
+            TileGradient { tiling, source: input, grad, parts: parts.as_mut_ptr() }.run(*isa, team, count);
+            tiling.unpack(*isa, team, parts, out);
         })?;
         Ok(true)
     }

@@ -9,10 +9,11 @@ use super::correlate::{Stack, TILE_BYTES};
 use super::filters::Filters;
 use super::strips::{CHANNELS, COPY_BYTES, Strip, Strips};
 use super::taps::Taps;
-use crate::cpu::isa::{Isa, Level};
+use crate::cpu::images::{Images, Places};
+use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
-use crate::cpu::transpose::transpose;
-use crate::cpu::vector::Vector;
+use crate::cpu::transpose::interleave;
+use crate::cpu::vector::{Vector, Work, on_registers};
 use crate::team::Team;
 
 /// Sums of products of images and gradients of results.
@@ -20,11 +21,13 @@ pub(super) struct FilterGradient<'a, T> {
     pub(super) strips: Strips,
     pub(super) taps: Taps,
     pub(super) filters: Filters,
-    /// The images: for each image and group, the channels.
     pub(super) source: &'a [T],
-    /// The gradients of the results, likewise.
+    /// The images of the source.
+    pub(super) images: Images,
+    /// The gradients of the results.
     pub(super) grad: &'a [T],
-    pub(super) images: usize,
+    /// The images of the gradients.
+    pub(super) results: Images,
     /// The partial gradients: for each part, group, element of the filter and inner channel, the outer channels.
     pub(super) parts: *mut T,
 }
@@ -42,43 +45,33 @@ pub(super) fn parts(strips: usize, elements: usize) -> usize {
     strips.min(PARTS).min(ELEMENTS / elements.max(1)).max(1)
 }
 
+/// A partial gradient of one group.
+struct Part<'a, T> {
+    of: &'a FilterGradient<'a, T>,
+    group: usize,
+    strips: [usize; 2],
+    to: *mut T,
+}
+
+impl<T: Float> Work<T> for Part<'_, T> {
+    #[inline(always)]
+    unsafe fn run<V: Vector<Element = T>>(self) {
+        // SAFETY: the caller's; nobody else uses this partial gradient.
+        unsafe { self.of.part::<V>(self.group, self.strips, self.to) }
+    }
+}
+
 impl<T: Float> FilterGradient<'_, T> {
     /// Computes the partial gradients.
     pub(super) fn run(&self, isa: Isa, team: &Team, parts: usize) {
-        let strips = self.images * self.strips.count();
+        let strips = self.images.count * self.strips.count();
         team.run(self.filters.groups * parts, &|index| {
             let (part, group) = (index / self.filters.groups, index % self.filters.groups);
             let strips = [part, part + 1].map(|part| part * strips / parts);
-            // SAFETY: an `Isa` exists only where the machine has it; each index has a partial gradient of its own.
-            unsafe {
-                let to = self.parts.add(index * self.filters.group());
-                match isa.level() {
-                    #[cfg(target_arch = "x86_64")]
-                    Level::Avx512 => self.part_avx512(group, strips, to),
-                    #[cfg(target_arch = "x86_64")]
-                    Level::Avx2 => self.part_avx2(group, strips, to),
-                    Level::Portable => self.part::<T::Portable>(group, strips, to),
-                }
-            }
+            // SAFETY: each index has a partial gradient of its own.
+            let to = unsafe { self.parts.add(index * self.filters.group()) };
+            on_registers(isa, Part { of: self, group, strips, to });
         });
-    }
-
-    /// # Safety
-    /// As for [`Self::part`].
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
-    unsafe fn part_avx512(&self, group: usize, strips: [usize; 2], to: *mut T) {
-        // SAFETY: this function is compiled for these registers; the caller ensures the rest.
-        unsafe { self.part::<T::Avx512>(group, strips, to) }
-    }
-
-    /// # Safety
-    /// As for [`Self::part`].
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    unsafe fn part_avx2(&self, group: usize, strips: [usize; 2], to: *mut T) {
-        // SAFETY: this function is compiled for these registers; the caller ensures the rest.
-        unsafe { self.part::<T::Avx2>(group, strips, to) }
     }
 
     /// Computes the partial gradient of one group over some strips.
@@ -90,42 +83,23 @@ impl<T: Float> FilterGradient<'_, T> {
         let mut copy = Stack::<COPY_BYTES>::new();
         let mut tile = Stack::<TILE_BYTES>::new();
         let (copy, tile) = ((&raw mut copy).cast::<T>(), (&raw mut tile).cast::<T>());
-        let Filters { groups, inner, outer, .. } = self.filters;
-        let [down, across] = self.strips.axes;
-        let (source, result) = (down.source * across.source, down.count * across.count);
+        let Filters { inner, outer, .. } = self.filters;
+        let (distances, to_channel) = (self.images.distances(), self.results.distances()[0]);
         // SAFETY: the strip's copy, and its gradients for one block, have room.
         unsafe {
             to.write_bytes(0, self.filters.group());
             for index in first..end {
                 let (image, index) = (index / self.strips.count(), index % self.strips.count());
-                let (planes, strip) = (image * groups + group, self.strips.strip(index));
-                self.strips.copy(&self.source[planes * inner * source..][..inner * source], &strip, copy);
+                let strip = self.strips.strip(index);
+                let source = &self.source[image * self.images.image() + group * inner * distances[0]..];
+                self.strips.copy(source.as_ptr(), distances, &strip, copy);
                 for block in 0..self.filters.blocks() {
                     let (width, from) = (self.filters.width(block), block * self.filters.widest());
                     let count = (outer - from).min(width);
-                    let grad = &self.grad[(planes * outer + from) * result..][..count * result];
-                    self.gather(grad, count, width, &strip, tile);
+                    let channel = (group * outer + from) * to_channel;
+                    let grad = &self.grad[image * self.results.image() + channel..];
+                    gather(self.results.places(1), grad.as_ptr(), [width, count], &strip, tile);
                     self.block::<V>(copy, tile, &strip, width, to.add(from));
-                }
-            }
-        }
-    }
-
-    /// Brings the gradients of a strip to the order in which results have the channels as neighbours.
-    ///
-    /// # Safety
-    /// `to` has room for `width` elements for each result of the strip.
-    #[inline(always)]
-    unsafe fn gather(&self, grad: &[T], count: usize, width: usize, [rows, columns]: &Strip, to: *mut T) {
-        let [down, across] = self.strips.axes;
-        for (row, y) in rows.clone().enumerate() {
-            let from = &grad[y * across.count + columns.start..];
-            // SAFETY: the elements of a row are inside of each plane.
-            unsafe {
-                let to = to.add(row * columns.len() * width);
-                transpose(from.as_ptr(), down.count * across.count, to, width, columns.len(), count);
-                for column in 0..columns.len() {
-                    to.add(column * width + count).write_bytes(0, width - count);
                 }
             }
         }
@@ -227,6 +201,33 @@ impl<T: Float> FilterGradient<'_, T> {
                 }
             }
             first += AT_ONCE;
+        }
+    }
+}
+
+/// Brings `count` channels of the results of a strip side by side, `width` elements for each result. `from` is the first of
+/// the channels.
+///
+/// # Safety
+/// `from` has these channels of an image, and `to` has room.
+#[inline(always)]
+pub(super) unsafe fn gather<T: Float>(
+    places: Places,
+    from: *const T,
+    [width, count]: [usize; 2],
+    [rows, columns]: &Strip,
+    to: *mut T,
+) {
+    let Places { width: across, channel, element } = places;
+    for (row, y) in rows.clone().enumerate() {
+        // SAFETY: the elements of a row are inside of each channel.
+        unsafe {
+            let from = from.add((y * across + columns.start) * element);
+            let to = to.add(row * columns.len() * width);
+            interleave(from, [channel, element], to, width, count, columns.len());
+            for column in 0..columns.len() {
+                to.add(column * width + count).write_bytes(0, width - count);
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::cpu::matmul::Right;
 use crate::cpu::vector::{Element, Vector};
 
 /// The size of images, filters or results.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Plane {
     pub(super) height: usize,
     pub(super) width: usize,

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::axis::Axis;
 use crate::cpu::number::Float;
-use crate::cpu::transpose::{LANES, transpose};
+use crate::cpu::transpose::{LANES, interleave};
 
 /// The number of channels in a block.
 pub(super) const CHANNELS: usize = LANES;
@@ -57,6 +57,11 @@ impl Strips {
         Some(Strips { axes, channels, size: [high, across] })
     }
 
+    /// The same strips of images with another number of channels, which is no larger.
+    pub(super) fn with_channels(self, channels: usize) -> Strips {
+        Strips { channels, ..self }
+    }
+
     pub(super) fn count(&self) -> usize {
         let [down, across] = self.cuts();
         down * across
@@ -101,24 +106,33 @@ impl Strips {
         (line_y * self.axes[0].reach(self.size[0]) + y) * self.row() + line_x * self.line() + x * CHANNELS
     }
 
-    /// Copies the part of an image, whose channels are planes, that the results of a strip meet.
+    /// Copies the part of an image that the results of a strip meet. `distances` are those of neighbouring channels and of
+    /// neighbouring elements of a channel in `source`, which begins with the first channel.
     ///
     /// # Safety
-    /// `to` is valid for writing [`COPY_BYTES`] bytes.
+    /// `source` has these channels of an image. `to` is valid for writing [`COPY_BYTES`] bytes.
     #[inline(always)]
-    pub(super) unsafe fn copy<T: Float>(&self, source: &[T], strip: &Strip, to: *mut T) {
-        let plane = self.axes[0].source * self.axes[1].source;
-        for (block, planes) in source.chunks(plane * CHANNELS).enumerate() {
+    pub(super) unsafe fn copy<T: Float>(
+        &self,
+        source: *const T,
+        distances: [usize; 2],
+        strip: &Strip,
+        to: *mut T,
+    ) {
+        let [channel, element] = distances;
+        for (block, first) in (0..self.channels).step_by(CHANNELS).enumerate() {
+            let channels = CHANNELS.min(self.channels - first);
             for line in 0..self.axes[0].lines() {
                 let reach = self.axes[0].reach(strip[0].len());
                 for place in 0..reach {
                     let at = line * self.axes[0].reach(self.size[0]) + place;
-                    // SAFETY: the row is inside of the copy.
+                    // SAFETY: the row is inside of the copy, and of the image.
                     unsafe {
                         let to = to.add(block * self.block() + at * self.row());
                         match self.axes[0].element(strip[0].start, line, place) {
                             Some(y) => {
-                                self.copy_row(&planes[y * self.axes[1].source..], plane, &strip[1], to)
+                                let row = first * channel + y * self.axes[1].source * element;
+                                self.copy_row(source.add(row), distances, channels, &strip[1], to);
                             }
                             None => to.write_bytes(0, self.row()),
                         }
@@ -128,18 +142,24 @@ impl Strips {
         }
     }
 
-    /// Copies a row of a block of channels. `planes` begin with the row.
+    /// Copies a row of some channels, which begins at `from`.
     ///
     /// # Safety
-    /// `to` is valid for writing [`row`](Self::row) elements.
+    /// The row is valid. `to` is valid for writing [`row`](Self::row) elements.
     #[inline(always)]
-    unsafe fn copy_row<T: Float>(&self, planes: &[T], plane: usize, columns: &Range<usize>, to: *mut T) {
+    unsafe fn copy_row<T: Float>(
+        &self,
+        from: *const T,
+        [channel, element]: [usize; 2],
+        channels: usize,
+        columns: &Range<usize>,
+        to: *mut T,
+    ) {
         let axis = self.axes[1];
-        let channels = planes.len().div_ceil(plane);
         let reach = axis.reach(columns.len());
         for line in 0..axis.lines() {
             let Range { start: low, end: high } = axis.inside(columns.start, columns.len(), line);
-            // SAFETY: the line is inside of the row; elements `low..high` are inside of the planes.
+            // SAFETY: the line is inside of the row; elements `low..high` are inside of the image.
             unsafe {
                 let to = to.add(line * self.line());
                 to.write_bytes(0, low * CHANNELS);
@@ -148,33 +168,8 @@ impl Strips {
                     continue;
                 }
                 let Some(first) = axis.element(columns.start, line, low) else { continue };
-                let from = planes.as_ptr().add(first);
-                interleave(from, [plane, axis.step()], to.add(low * CHANNELS), channels, high - low);
-            }
-        }
-    }
-}
-
-/// Copies `count` elements of each channel: `to[i * CHANNELS + c] = from[c * plane + i * step]`.
-///
-/// # Safety
-/// These elements are valid.
-#[inline(always)]
-unsafe fn interleave<T: Float>(
-    from: *const T,
-    [plane, step]: [usize; 2],
-    to: *mut T,
-    channels: usize,
-    count: usize,
-) {
-    // SAFETY: the caller's.
-    unsafe {
-        if step == 1 {
-            return transpose(from, plane, to, CHANNELS, count, channels);
-        }
-        for c in 0..channels {
-            for i in 0..count {
-                *to.add(i * CHANNELS + c) = *from.add(c * plane + i * step);
+                let (from, distances) = (from.add(first * element), [channel, element * axis.step()]);
+                interleave(from, distances, to.add(low * CHANNELS), CHANNELS, channels, high - low);
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Every way to compute a convolution and its gradients, against the definition. Numbers are whole, so sums are exact.
+//! Every way to compute a convolution and its gradients, against the definition. Numbers are whole, so sums are exact, but for
+//! those by tiles.
 
 use super::panels::Plane;
 use super::*;
@@ -11,11 +12,19 @@ type Case = ([usize; 4], [[usize; 2]; 5]);
 const CASES: &[Case] = &[
     ([1, 1, 2, 3], [[3, 4], [2, 2], [1, 1], [1, 1], [1, 0]]),
     ([1, 2, 1, 5], [[4, 3], [1, 3], [2, 1], [1, 1], [0, 2]]),
+    ([1, 5, 1, 1], [[2, 3], [2, 2], [1, 1], [1, 1], [1, 0]]),
     ([2, 1, 17, 1], [[1, 2], [1, 1], [1, 1], [1, 1], [0, 0]]),
 ];
 
 /// Those that take too long in an interpreter.
 const LARGE_CASES: &[Case] = &[
+    ([3, 1, 17, 37], [[8, 8], [3, 3], [1, 1], [1, 1], [1, 1]]),
+    ([2, 2, 16, 8], [[9, 14], [3, 3], [1, 1], [1, 1], [0, 2]]),
+    ([1, 1, 21, 9], [[11, 10], [5, 5], [1, 1], [1, 1], [2, 2]]),
+    ([2, 1, 64, 64], [[13, 12], [3, 3], [1, 1], [1, 1], [1, 1]]),
+    ([2, 21, 1, 1], [[5, 9], [3, 3], [1, 1], [1, 1], [1, 1]]),
+    ([2, 6, 1, 2], [[8, 7], [3, 2], [2, 1], [1, 2], [1, 0]]),
+    ([1, 16, 1, 1], [[9, 33], [5, 5], [2, 2], [1, 1], [2, 2]]),
     ([2, 1, 3, 5], [[5, 4], [3, 2], [1, 1], [1, 1], [1, 1]]),
     ([1, 2, 2, 3], [[6, 7], [2, 3], [2, 3], [1, 2], [0, 2]]),
     ([3, 1, 1, 9], [[4, 5], [4, 4], [3, 1], [1, 1], [2, 1]]),
@@ -29,17 +38,19 @@ const LARGE_CASES: &[Case] = &[
 
 fn cases() -> impl Iterator<Item = Sizes> {
     let large = if cfg!(miri) { &[][..] } else { LARGE_CASES };
-    CASES.iter().chain(large).map(
-        |&([images, groups, channels, filters], [image, filter, strides, dilations, padding])| {
-            let output = [0, 1].map(|axis| {
-                let covered = (filter[axis] - 1) * dilations[axis] + 1;
-                (image[axis] + 2 * padding[axis] - covered) / strides[axis] + 1
-            });
-            let [input, filter, output] =
-                [image, filter, output].map(|[height, width]| Plane { height, width });
-            Sizes { images, groups, channels, filters, input, filter, output, strides, dilations, padding }
-        },
-    )
+    CASES.iter().chain(large).map(sizes)
+}
+
+fn sizes(
+    &([images, groups, channels, filters], [image, filter, strides, dilations, padding]): &Case,
+) -> Sizes {
+    let output = [0, 1].map(|axis| {
+        let covered = (filter[axis] - 1) * dilations[axis] + 1;
+        (image[axis] + 2 * padding[axis] - covered) / strides[axis] + 1
+    });
+    let [input, filter, output] = [image, filter, output].map(|[height, width]| Plane { height, width });
+    let last = [false; 2];
+    Sizes { images, groups, channels, filters, input, filter, output, strides, dilations, padding, last }
 }
 
 /// Small whole numbers.
@@ -88,30 +99,138 @@ fn every_way_computes_what_the_definition_says() {
             of_images[image] += grads[result] * filters[filter];
             of_filters[filter] += images[image] * grads[result];
         });
-        for (isa, threads) in Isa::available().flat_map(|isa| [(isa, 1), (isa, 2)]) {
-            let machine = Machine { team: Team::new(threads).unwrap(), isa };
-            let scratch = Scratch::default();
-            let check = |name: &str, expected: &[f64], compute: &dyn Fn(&mut [f64]) -> bool| {
-                let mut found = vec![f64::NAN; expected.len()];
-                if compute(&mut found) {
-                    assert!(found == expected, "{name} of {:?} by {}", s.input.len(), isa.name());
-                }
-            };
-            let (m, c, v) = (&machine, &scratch, (&scratch, None));
-            check("forward", &out, &|to| s.forward(m, v, [&images, &filters], to).is_ok());
-            check("forward directly", &out, &|to| s.forward_directly(m, v, [&images, &filters], to).unwrap());
-            check("images", &of_images, &|to| s.grad_input(m, v, [&filters, &grads], to).is_ok());
-            check("images directly", &of_images, &|to| {
-                s.grad_input_directly(m, v, [&filters, &grads], to).unwrap()
-            });
-            check("images scattered", &of_images, &|to| {
-                s.scatter(m, &filters, &grads, to);
-                true
-            });
-            check("filters", &of_filters, &|to| s.grad_filter(m, c, [&images, &grads], to).is_ok());
-            check("filters directly", &of_filters, &|to| {
-                s.grad_filter_directly(m, c, [&images, &grads], to).unwrap()
-            });
+        let layouts = [[false; 2], [true; 2], [false, true], [true, false]];
+        for last in if cfg!(miri) { &layouts[..2] } else { &layouts[..] } {
+            let s = Sizes { last: *last, ..s };
+            check_all(&s, [&images, &filters, &grads], [&out, &of_images, &of_filters]);
         }
+    }
+}
+
+/// The elements of images that are given in row-major order.
+fn arranged(images: Images, elements: &[f64]) -> Vec<f64> {
+    let mut turned = elements.to_vec();
+    if images.last {
+        images.turned().turn(&Team::new(1).unwrap(), elements, &mut turned);
+    }
+    turned
+}
+
+/// Compares all ways with results and gradients, which are in row-major order like the operands.
+fn check_all(s: &Sizes, [images, filters, grads]: [&[f64]; 3], [out, of_images, of_filters]: [&[f64]; 3]) {
+    let (images, grads) = (arranged(s.images(), images), arranged(s.results(), grads));
+    let (out, of_images) = (arranged(s.results(), out), arranged(s.images(), of_images));
+    for (isa, threads) in Isa::available().flat_map(|isa| [(isa, 1), (isa, 2)]) {
+        let machine = Machine { team: Team::new(threads).unwrap(), isa };
+        let scratch = Scratch::default();
+        // Sums by tiles are rounded: those of numbers up to some thousands.
+        let about = |name: &str, expected: &[f64], far: f64, compute: &dyn Fn(&mut [f64]) -> bool| {
+            let mut found = vec![f64::NAN; expected.len()];
+            if compute(&mut found) {
+                let is_near = |(found, expected): (&f64, &f64)| (found - expected).abs() <= far;
+                let all = found.iter().zip(expected).all(is_near);
+                assert!(all, "{name} of {s:?} by {}", isa.name());
+            }
+        };
+        let check = |name: &str, expected: &[f64], compute: &dyn Fn(&mut [f64]) -> bool| {
+            about(name, expected, 0.0, compute);
+        };
+        const FAR: f64 = 1e-9;
+        let (m, c, v) = (&machine, &scratch, (&scratch, None));
+        if s.is_direct::<f64>(Pass::Forward) || s.last == [false; 2] {
+            about("forward", &out, FAR, &|to| s.forward(m, v, [&images, filters], to).is_ok());
+        }
+        check("forward directly", &out, &|to| s.forward_directly(m, v, [&images, filters], to).unwrap());
+        about("forward by tiles", &out, FAR, &|to| s.forward_by_tiles(m, v, [&images, filters], to).unwrap());
+        about("images by tiles", &of_images, FAR, &|to| {
+            s.grad_input_by_tiles(m, v, [filters, &grads], to).unwrap()
+        });
+        about("filters by tiles", of_filters, FAR, &|to| {
+            s.grad_filter_by_tiles(m, c, [&images, &grads], to).unwrap()
+        });
+        check("forward side by side", &out, &|to| {
+            s.forward_side_by_side(m, v, [&images, filters], to).unwrap()
+        });
+        about("images", &of_images, FAR, &|to| s.grad_input(m, v, [filters, &grads], to).is_ok());
+        check("images directly", &of_images, &|to| {
+            s.grad_input_directly(m, v, [filters, &grads], to).unwrap()
+        });
+        check("images side by side", &of_images, &|to| {
+            s.grad_input_side_by_side(m, v, [filters, &grads], to).unwrap()
+        });
+        check("images scattered", &of_images, &|to| s.scatter(m, v, [filters, &grads], to).is_ok());
+        if s.is_direct::<f64>(Pass::Grad(Conv2dGradKind::Filter)) || s.last == [false; 2] {
+            about("filters", of_filters, FAR, &|to| s.grad_filter(m, c, [&images, &grads], to).is_ok());
+        }
+        check("filters directly", of_filters, &|to| {
+            s.grad_filter_directly(m, c, [&images, &grads], to).unwrap()
+        });
+        check("filters side by side", of_filters, &|to| {
+            s.grad_filter_side_by_side(m, c, [&images, &grads], to).unwrap()
+        });
+    }
+}
+
+/// Numbers from -1 to 1.
+fn fractions(count: usize, seed: usize) -> Vec<f64> {
+    (0..count)
+        .map(|i| ((i * 7919 + seed * 104_729) * 2_654_435_761 % 100_003) as f64 / 50_001.5 - 1.0)
+        .collect()
+}
+
+/// The worst error of a result by tiles in `f32`, in units of rounding of the sum of the absolute values of its terms. By the
+/// definition it is a few units at most, however many terms there are, since errors of both signs add up.
+fn worst_by_tiles(case: &Case) -> [f64; 3] {
+    type Pass<T> = fn(&Sizes, &Machine, [&[T]; 2], &mut [T]) -> bool;
+    let s = Sizes { last: [true; 2], ..sizes(case) };
+    let machine = Machine { team: Team::new(1).unwrap(), isa: Isa::available().next().unwrap() };
+    let counts = [s.images().len(), s.groups * s.filters * s.channels * s.filter.len(), s.results().len()];
+    let [images, filters, grads] = [0, 1, 2].map(|k| fractions(counts[k], k));
+    let by_tiles: [Pass<f32>; 3] = [
+        |s, m, from, to| s.forward_by_tiles(m, (&Scratch::default(), None), from, to).unwrap(),
+        |s, m, from, to| s.grad_input_by_tiles(m, (&Scratch::default(), None), from, to).unwrap(),
+        |s, m, from, to| s.grad_filter_by_tiles(m, &Scratch::default(), from, to).unwrap(),
+    ];
+    let exact: [Pass<f64>; 3] = [
+        |s, m, from, to| s.forward_directly(m, (&Scratch::default(), None), from, to).unwrap(),
+        |s, m, from, to| s.scatter(m, (&Scratch::default(), None), from, to).is_ok(),
+        |s, m, from, to| s.grad_filter_directly(m, &Scratch::default(), from, to).unwrap(),
+    ];
+    let operands = [[&images, &filters], [&filters, &grads], [&images, &grads]];
+    let results = [counts[2], counts[0], counts[1]];
+    [0, 1, 2].map(|pass| {
+        let [a, b] = operands[pass].map(|operand| operand.as_slice());
+        let of = |change: fn(f64) -> f64| {
+            let [a, b] =
+                [a, b].map(|operand| operand.iter().map(|x| change(*x as f32 as f64)).collect::<Vec<_>>());
+            let mut result = vec![f64::NAN; results[pass]];
+            assert!(exact[pass](&s, &machine, [&a, &b], &mut result));
+            result
+        };
+        let (expected, scale) = (of(|x| x), of(f64::abs));
+        let [a, b] = [a, b].map(|operand| operand.iter().map(|x| *x as f32).collect::<Vec<_>>());
+        let mut found = vec![f32::NAN; results[pass]];
+        if !by_tiles[pass](&s, &machine, [&a, &b], &mut found) {
+            return 0.0;
+        }
+        let errors = found.iter().zip(&expected).zip(&scale);
+        let unit = f64::from(f32::EPSILON) / 2.0;
+        errors
+            .map(|((found, expected), scale)| (f64::from(*found) - expected).abs() / (scale * unit))
+            .fold(0.0, f64::max)
+    })
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes too long")]
+fn tiles_are_accurate_in_single_precision() {
+    for (case, most) in [
+        (([2, 1, 16, 16], [[16, 16], [3, 3], [1, 1], [1, 1], [1, 1]]), 60.0),
+        (([2, 1, 64, 64], [[8, 8], [3, 3], [1, 1], [1, 1], [1, 1]]), 60.0),
+        (([2, 1, 20, 50], [[12, 12], [5, 5], [1, 1], [1, 1], [2, 2]]), 80.0),
+        (([2, 1, 256, 32], [[14, 14], [3, 3], [1, 1], [1, 1], [1, 1]]), 60.0),
+    ] {
+        let worst = worst_by_tiles(&case);
+        assert!(worst.iter().all(|&worst| worst <= most), "{case:?}: {worst:?} units");
     }
 }

@@ -1,7 +1,7 @@
 //! Compiles a group of element-wise operators to the steps of a program.
 
 use paddle_core::ops::{Coefficients, Number, Op};
-use paddle_core::plan::{Group, GroupOp, Operand, OperandType, Unsupported};
+use paddle_core::plan::{Extent, Group, GroupOp, Layout, Operand, OperandType, Unsupported};
 use paddle_core::program::DType;
 
 use super::loops::{self, Loop};
@@ -11,8 +11,35 @@ use crate::cpu::kernel::{Compiled, unsupported};
 use crate::cpu::operands::Signature;
 use crate::cpu::ops::{compiler, fill};
 
-/// Compiles a group of element-wise operators.
+/// Compiles a group of element-wise operators. Where the elements are in memory makes no difference to it, so it is
+/// compiled as one in row-major order.
 pub(in crate::cpu) fn compile(group: &Group) -> Result<Compiled, Unsupported> {
+    match group.types().find(|ty| !ty.layout.is_row_major()) {
+        None => compile_in_memory(group),
+        Some(OperandType { layout, shape, .. }) => {
+            let mut group = group.clone();
+            let Group { inputs, outputs, temporaries, .. } = &mut group;
+            for ty in inputs.iter_mut().chain(outputs).chain(temporaries) {
+                *ty = in_memory(ty, layout, shape.len())?;
+            }
+            compile_in_memory(&group)
+        }
+    }
+}
+
+/// The type of an operand as it is in memory, in a group whose operands have a layout.
+fn in_memory(ty: &OperandType, layout: &Layout, rank: usize) -> Result<OperandType, Unsupported> {
+    let lead = rank.saturating_sub(ty.shape.len());
+    let shape = [vec![Extent::Fixed(1); lead], ty.shape.clone()].concat();
+    let keeps_order = || layout.keeps_order(|axis| shape[axis] == Extent::Fixed(1));
+    if shape.len() != rank || ty.layout != *layout && !(ty.layout.is_row_major() && keeps_order()) {
+        return unsupported("a group of element-wise operators whose values differ in layout");
+    }
+    let aligned = OperandType { dtype: ty.dtype, shape, layout: layout.clone() };
+    Ok(OperandType::new(ty.dtype, aligned.in_memory()))
+}
+
+fn compile_in_memory(group: &Group) -> Result<Compiled, Unsupported> {
     let mut compiler = Compiler::new(group)?;
     for (i, op) in group.epilogue.iter().enumerate() {
         compiler.operator(i, op)?;

@@ -181,7 +181,7 @@ const fn is_wide(class: AccuracyClass) -> bool {
 /// and those in [`math::single`](crate::cpu::math::single).
 const fn is_right_in_f32(kind: UnaryKind) -> bool {
     use UnaryKind::*;
-    matches!(kind, Exp | LeakyRelu | Log | Rsqrt | Sigmoid | Softsign | Tanh)
+    matches!(kind, Exp | LeakyRelu | Log | LogSigmoid | Rsqrt | Sigmoid | Softsign | Tanh)
 }
 
 /// The loop of a function; `None` if it is not defined on the element type.

@@ -1,0 +1,326 @@
+//! The transforms between elements and values at the points 0, 1, -1, 2, -2 and infinity.
+//!
+//! All loops are written out: a closure would be compiled without the instruction set of its caller.
+#![allow(unsafe_code, reason = "computes with vectors")]
+
+use super::POINTS;
+use crate::cpu::images::Images;
+use crate::cpu::vector::{Element, Vector};
+
+/// A transform along one axis.
+pub(super) trait Along<V, const FROM: usize, const TO: usize> {
+    /// # Safety
+    /// The machine has the instruction set of `V`.
+    unsafe fn along(from: [V; FROM]) -> [V; TO];
+}
+
+/// What is transformed, column by column.
+pub(super) trait Columns<V, const COUNT: usize> {
+    /// # Safety
+    /// The machine has the instruction set of `V`, and there are elements.
+    unsafe fn column(&self, x: usize) -> [V; COUNT];
+}
+
+/// What takes the transformed elements, row by row.
+pub(super) trait Rows<V, const COUNT: usize> {
+    /// # Safety
+    /// The machine has the instruction set of `V`, and there is room for the row.
+    unsafe fn put(&self, y: usize, row: [V; COUNT]);
+}
+
+/// Transforms along both axes.
+///
+/// # Safety
+/// As for [`Columns`] and [`Rows`].
+#[inline(always)]
+pub(super) unsafe fn transform<V: Vector, A: Along<V, FROM, TO>, const FROM: usize, const TO: usize>(
+    from: &impl Columns<V, FROM>,
+    to: &impl Rows<V, TO>,
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut columns = [[V::splat(V::Element::ZERO); TO]; FROM];
+        for (x, column) in columns.iter_mut().enumerate() {
+            *column = A::along(from.column(x));
+        }
+        for y in 0..TO {
+            let mut row = [V::splat(V::Element::ZERO); FROM];
+            for (element, column) in row.iter_mut().zip(&columns) {
+                *element = column[y];
+            }
+            to.put(y, A::along(row));
+        }
+    }
+}
+
+/// The values of a tile's elements.
+pub(super) struct Input;
+
+impl<V: Vector> Along<V, POINTS, POINTS> for Input {
+    #[inline(always)]
+    unsafe fn along([d0, d1, d2, d3, d4, d5]: [V; POINTS]) -> [V; POINTS] {
+        // SAFETY: the caller's.
+        unsafe {
+            let (two, four) = (V::splat(2.into()), V::splat(4.into()));
+            let (minus_two, minus_four) = (V::splat((-2).into()), V::splat((-4).into()));
+            let minus_five = V::splat((-5).into());
+            let (even, odd) = (d2.mul_add(minus_four, d4), d1.mul_add(minus_four, d3));
+            let (half, twice) = (d4.sub(d2), d3.sub(d1));
+            [
+                d0.mul_add(four, d2.mul_add(minus_five, d4)),
+                even.add(odd),
+                even.sub(odd),
+                twice.mul_add(two, half),
+                twice.mul_add(minus_two, half),
+                d1.mul_add(four, d3.mul_add(minus_five, d5)),
+            ]
+        }
+    }
+}
+
+/// The values of polynomials at all points, from their coefficients. At infinity that is the last coefficient.
+pub(super) struct Spread;
+
+impl<V: Vector, const COUNT: usize> Along<V, COUNT, POINTS> for Spread {
+    #[inline(always)]
+    unsafe fn along(coefficients: [V; COUNT]) -> [V; POINTS] {
+        // SAFETY: the caller's.
+        unsafe {
+            // Sums of even and of odd powers, at 1 and at 2.
+            let mut sums = [[V::splat(V::Element::ZERO); 2]; 2];
+            for (power, coefficient) in coefficients.into_iter().enumerate() {
+                let [one, two] = &mut sums[power % 2];
+                *one = one.add(coefficient);
+                *two = coefficient.mul_add(V::splat((1 << power).into()), *two);
+            }
+            let [[even_1, even_2], [odd_1, odd_2]] = sums;
+            [
+                coefficients[0],
+                even_1.add(odd_1),
+                even_1.sub(odd_1),
+                even_2.add(odd_2),
+                even_2.sub(odd_2),
+                coefficients[COUNT - 1],
+            ]
+        }
+    }
+}
+
+/// The transpose of [`Spread`]: results from values at all points.
+pub(super) struct Output;
+
+impl<V: Vector, const COUNT: usize> Along<V, POINTS, COUNT> for Output {
+    #[inline(always)]
+    unsafe fn along(values: [V; POINTS]) -> [V; COUNT] {
+        let [at_0, at_1, at_minus_1, at_2, at_minus_2, at_infinity] = values;
+        // SAFETY: the caller's.
+        unsafe {
+            let ones = [at_1.add(at_minus_1), at_1.sub(at_minus_1)];
+            let twos = [at_2.add(at_minus_2), at_2.sub(at_minus_2)];
+            let mut results = [at_0; COUNT];
+            for (power, result) in results.iter_mut().enumerate() {
+                *result = twos[power % 2].mul_add(V::splat((1 << power).into()), ones[power % 2]);
+            }
+            results[0] = results[0].add(at_0);
+            results[COUNT - 1] = results[COUNT - 1].add(at_infinity);
+            results
+        }
+    }
+}
+
+/// [`Spread`] of the elements of filters, whose values have a scale at each point.
+pub(super) struct Filter;
+
+impl<V: Vector, const COUNT: usize> Along<V, COUNT, POINTS> for Filter {
+    #[inline(always)]
+    unsafe fn along(elements: [V; COUNT]) -> [V; POINTS] {
+        // SAFETY: the caller's.
+        unsafe { scaled(Spread::along(elements)) }
+    }
+}
+
+/// The transpose of [`Filter`].
+pub(super) struct FilterGradient;
+
+impl<V: Vector, const COUNT: usize> Along<V, POINTS, COUNT> for FilterGradient {
+    #[inline(always)]
+    unsafe fn along(values: [V; POINTS]) -> [V; COUNT] {
+        // SAFETY: the caller's.
+        unsafe { Output::along(scaled(values)) }
+    }
+}
+
+/// Multiplies the values at each point by its scale.
+///
+/// # Safety
+/// The machine has the instruction set of `V`.
+#[inline(always)]
+unsafe fn scaled<V: Vector>(mut values: [V; POINTS]) -> [V; POINTS] {
+    const SHARES: [i8; POINTS] = [4, -6, -6, 24, 24, 1];
+    // SAFETY: the caller's.
+    unsafe {
+        for (value, share) in values.iter_mut().zip(SHARES) {
+            *value = value.mul(V::splat(1.into()).div(V::splat(share.into())));
+        }
+    }
+    values
+}
+
+/// The elements of some channels in memory.
+pub(super) struct Memory<T> {
+    pub(super) start: *const T,
+    /// The distances of neighbouring rows and columns.
+    pub(super) distances: [usize; 2],
+}
+
+impl<V: Vector, const COUNT: usize> Columns<V, COUNT> for Memory<V::Element> {
+    #[inline(always)]
+    unsafe fn column(&self, x: usize) -> [V; COUNT] {
+        // SAFETY: the caller's.
+        unsafe {
+            let mut column = [V::splat(V::Element::ZERO); COUNT];
+            for (y, element) in column.iter_mut().enumerate() {
+                *element = V::load(self.start.add(y * self.distances[0] + x * self.distances[1]));
+            }
+            column
+        }
+    }
+}
+
+/// The same, from the last element to the first.
+pub(super) struct Reversed<T>(pub(super) Memory<T>);
+
+impl<V: Vector, const COUNT: usize> Columns<V, COUNT> for Reversed<V::Element> {
+    #[inline(always)]
+    unsafe fn column(&self, x: usize) -> [V; COUNT] {
+        // SAFETY: the caller's.
+        let column: [V; COUNT] = unsafe { self.0.column(COUNT - 1 - x) };
+        let mut reversed = column;
+        for (y, element) in column.into_iter().enumerate() {
+            reversed[COUNT - 1 - y] = element;
+        }
+        reversed
+    }
+}
+
+/// Room for the elements of some channels.
+pub(super) struct Room<T> {
+    pub(super) start: *mut T,
+    /// The distances of neighbouring rows and columns.
+    pub(super) distances: [usize; 2],
+    /// The rows and columns that there are.
+    pub(super) size: [usize; 2],
+    /// The channels that there are.
+    pub(super) channels: usize,
+}
+
+impl<V: Vector, const COUNT: usize> Rows<V, COUNT> for Room<V::Element> {
+    #[inline(always)]
+    unsafe fn put(&self, y: usize, row: [V; COUNT]) {
+        if y >= self.size[0] {
+            return;
+        }
+        for (x, value) in row.into_iter().enumerate() {
+            if x >= self.size[1] {
+                return;
+            }
+            // SAFETY: the caller's.
+            unsafe {
+                let to = self.start.add(y * self.distances[0] + x * self.distances[1]);
+                match self.channels >= V::LANES {
+                    true => value.store(to),
+                    false => value.store_partial(to, self.channels),
+                }
+            }
+        }
+    }
+}
+
+/// Room for the values at all points of some channels, which are `distance` apart.
+pub(super) struct Values<T> {
+    pub(super) start: *mut T,
+    pub(super) distance: usize,
+}
+
+impl<V: Vector> Rows<V, POINTS> for Values<V::Element> {
+    #[inline(always)]
+    unsafe fn put(&self, y: usize, row: [V; POINTS]) {
+        for (x, value) in row.into_iter().enumerate() {
+            // SAFETY: the caller's.
+            unsafe { value.store(self.start.add((y * POINTS + x) * self.distance)) };
+        }
+    }
+}
+
+/// `SIZE` rows and columns of an image with zeros around it. The channels are neighbours.
+pub(super) struct Patch<T, const SIZE: usize> {
+    /// For each element, its first channel; none outside of the image.
+    elements: [[Option<*const T>; SIZE]; SIZE],
+    channels: usize,
+}
+
+impl<T: Element, const SIZE: usize> Patch<T, SIZE> {
+    /// The patch that begins with row and column `first` of the image `from`, for neighbouring channels.
+    #[inline(always)]
+    pub(super) fn new(images: Images, from: *const T, channels: usize, first: [isize; 2]) -> Self {
+        let mut elements = [[None; SIZE]; SIZE];
+        for (row, y) in elements.iter_mut().zip(first[0]..) {
+            if y < 0 || y as usize >= images.size[0] {
+                continue;
+            }
+            for (element, x) in row.iter_mut().zip(first[1]..) {
+                if x >= 0 && (x as usize) < images.size[1] {
+                    let at = (y as usize * images.size[1] + x as usize) * images.channels;
+                    *element = Some(from.wrapping_add(at));
+                }
+            }
+        }
+        Patch { elements, channels }
+    }
+
+    /// Computes the values at all points. Those at neighbouring points are `distance` apart; channels are rounded up to whole
+    /// registers.
+    ///
+    /// # Safety
+    /// The image is valid, and `to` has room for the values; the machine has the instruction set of `V`.
+    #[inline(always)]
+    pub(super) unsafe fn values<V: Vector<Element = T>, A: Along<V, SIZE, POINTS>>(
+        &self,
+        to: *mut T,
+        distance: usize,
+    ) {
+        for channel in (0..self.channels).step_by(V::LANES) {
+            // SAFETY: the caller's.
+            unsafe {
+                let to = Values { start: to.add(channel), distance };
+                transform::<V, A, SIZE, POINTS>(&Channels { patch: self, channel }, &to);
+            }
+        }
+    }
+}
+
+/// The channels of a patch from `channel` on.
+struct Channels<'a, T, const SIZE: usize> {
+    patch: &'a Patch<T, SIZE>,
+    channel: usize,
+}
+
+impl<V: Vector, const SIZE: usize> Columns<V, SIZE> for Channels<'_, V::Element, SIZE> {
+    #[inline(always)]
+    unsafe fn column(&self, x: usize) -> [V; SIZE] {
+        let Channels { patch, channel } = *self;
+        // SAFETY: the caller's.
+        unsafe {
+            let mut column = [V::splat(V::Element::ZERO); SIZE];
+            for (y, element) in column.iter_mut().enumerate() {
+                if let Some(from) = patch.elements[y][x] {
+                    *element = match patch.channels - channel >= V::LANES {
+                        true => V::load(from.add(channel)),
+                        false => V::load_partial(from.add(channel), patch.channels - channel),
+                    };
+                }
+            }
+            column
+        }
+    }
+}

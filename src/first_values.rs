@@ -1,0 +1,103 @@
+//! The first values of parameters. They are computed when values are first needed, so those that are set or read from
+//! a file before are never computed.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use paddle_core::plan::{
+    Backend, Buffers, HostSlice, PlanError, Storage, Stored, check_initializers, initialize,
+};
+
+use crate::model::Model;
+use crate::parameter_values::ParameterValues;
+
+/// The values of a set of parameters, some of which may not be computed yet.
+pub(crate) struct LazyValues<B: Backend> {
+    /// None once all parameters have values.
+    waiting: Mutex<Option<Waiting<B>>>,
+    values: OnceLock<ParameterValues<B>>,
+}
+
+/// The buffers of parameters before the first use.
+struct Waiting<B: Backend> {
+    buffers: Buffers<B>,
+    models: Vec<Arc<Model>>,
+    /// The index of the network that initialises each parameter that has no value.
+    initialized_by: BTreeMap<String, usize>,
+    seed: u64,
+}
+
+/// Calls `each` with each model, and with which parameters it initialises.
+fn for_each_model(
+    models: &[Arc<Model>],
+    initialized_by: &BTreeMap<String, usize>,
+    mut each: impl FnMut(&Model, &dyn Fn(&str) -> bool) -> Result<(), PlanError>,
+) -> Result<(), PlanError> {
+    models.iter().enumerate().try_for_each(|(at, model)| {
+        let wanted = |name: &str| initialized_by.get(name) == Some(&at);
+        each(model, &wanted)
+    })
+}
+
+impl<B: Backend> LazyValues<B> {
+    /// No values yet, in these buffers. Errors if the backend lacks an operator that computes one of them.
+    pub(crate) fn new(
+        backend: &B,
+        storage: &Storage,
+        buffers: Buffers<B>,
+        models: &[Arc<Model>],
+        initialized_by: BTreeMap<String, usize>,
+        seed: u64,
+    ) -> Result<Self, PlanError> {
+        for_each_model(models, &initialized_by, |model, wanted| {
+            check_initializers(backend, &model.program, storage, wanted)
+        })?;
+        let waiting = Waiting { buffers, models: models.to_vec(), initialized_by, seed };
+        Ok(LazyValues { waiting: Mutex::new(Some(waiting)), values: OnceLock::new() })
+    }
+
+    /// All values.
+    pub(crate) fn get(&self, backend: &B, storage: &Storage) -> Result<&ParameterValues<B>, PlanError> {
+        match self.values.get() {
+            Some(values) => Ok(values),
+            None => self.compute(backend, storage),
+        }
+    }
+
+    /// All values, for exclusive use.
+    pub(crate) fn get_mut(
+        &mut self,
+        backend: &B,
+        storage: &Storage,
+    ) -> Result<&mut ParameterValues<B>, PlanError> {
+        self.get(backend, storage)?;
+        Ok(self.values.get_mut().expect("all values are there"))
+    }
+
+    /// Sets a value.
+    pub(crate) fn set(&mut self, backend: &B, to: &Stored, from: HostSlice<'_>) {
+        match self.values.get_mut() {
+            Some(values) => values.buffers_mut().upload(backend, to, from),
+            None => {
+                let waiting = self.waiting.get_mut().unwrap_or_else(PoisonError::into_inner);
+                let waiting = waiting.as_mut().expect("what has no values yet waits for them");
+                waiting.buffers.upload(backend, to, from);
+                waiting.initialized_by.remove(&to.name);
+            }
+        }
+    }
+
+    /// Computes the values that nobody has set. After an error all of them go on waiting.
+    #[cold]
+    fn compute(&self, backend: &B, storage: &Storage) -> Result<&ParameterValues<B>, PlanError> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have computed them while this one waited for the lock.
+        if let Some(Waiting { buffers, models, initialized_by, seed }) = waiting.as_mut() {
+            for_each_model(models, initialized_by, |model, wanted| {
+                initialize(backend, &model.program, storage, wanted, buffers, *seed)
+            })?;
+        }
+        let computed = waiting.take().map(|waiting| ParameterValues::new(waiting.buffers));
+        Ok(self.values.get_or_init(|| computed.expect("what does not wait has values")))
+    }
+}
