@@ -36,18 +36,14 @@ pub(super) struct Correlation<'a, T> {
 // SAFETY: threads write results that do not overlap.
 unsafe impl<T: Sync> Sync for Correlation<'_, T> {}
 
-/// Memory on the stack.
-#[repr(align(64))]
-pub(super) struct Stack<const BYTES: usize>(
-    #[allow(dead_code, reason = "written and read through its pointer")] MaybeUninit<[u8; BYTES]>,
-);
+/// Memory on the stack. Builds without optimisation copy a value that holds it, which takes longer than the kernel.
+pub(super) type Stack<const BYTES: usize> = MaybeUninit<Lines<BYTES>>;
 
-impl<const BYTES: usize> Stack<BYTES> {
-    #[inline(always)]
-    pub(super) fn new() -> Self {
-        Stack(MaybeUninit::uninit())
-    }
-}
+/// Lines of the cache.
+#[repr(align(64))]
+pub(super) struct Lines<const BYTES: usize>(
+    #[allow(dead_code, reason = "written and read through its pointer")] [u8; BYTES],
+);
 
 /// The bytes of the results of a strip, for one block of filters: two of the widest registers for each result.
 pub(super) const TILE_BYTES: usize = RESULTS * REGISTERS * 64;
@@ -96,8 +92,8 @@ impl<T: Float> Correlation<'_, T> {
         let [rows, columns] = strip.clone().map(|range| range.len());
         let from = self.images.distances();
         let source = &self.source[image * self.images.image() + group * self.strips.channels * from[0]..];
-        let mut copy = Stack::<COPY_BYTES>::new();
-        let mut tile = Stack::<TILE_BYTES>::new();
+        let mut copy = Stack::<COPY_BYTES>::uninit();
+        let mut tile = Stack::<TILE_BYTES>::uninit();
         let (copy, tile) = ((&raw mut copy).cast::<T>(), (&raw mut tile).cast::<T>());
         let to = self.results.distances();
         // SAFETY: the strip's copy, and its results for one block, have room; results are inside of the output.

@@ -132,8 +132,8 @@ impl<T: Float> Depthwise<'_, T> {
         let [inner, outer] = if self.sums { [filters, 1] } else { [1, filters] };
         let [from, to] = [self.images, self.results].map(Images::distances);
         let source = &self.source[image * self.images.image() + block * CHANNELS * inner * from[0]..];
-        let mut copy = Stack::<COPY_BYTES>::new();
-        let mut tile = Stack::<TILE_BYTES>::new();
+        let mut copy = Stack::<COPY_BYTES>::uninit();
+        let mut tile = Stack::<TILE_BYTES>::uninit();
         let (copy, tile) = ((&raw mut copy).cast::<T>(), (&raw mut tile).cast::<T>());
         let strips = self.strips.with_channels(groups);
         let out = self.out.wrapping_add(image * self.results.image() + block * CHANNELS * outer * to[0]);
@@ -317,8 +317,8 @@ impl<T: Float> DepthwiseGradient<'_, T> {
         let Filters { filters, elements, .. } = self.filters;
         let groups = self.filters.groups_of(block);
         let [from, of_grad] = [self.images, self.results].map(Images::distances);
-        let mut copy = Stack::<COPY_BYTES>::new();
-        let mut tile = Stack::<TILE_BYTES>::new();
+        let mut copy = Stack::<COPY_BYTES>::uninit();
+        let mut tile = Stack::<TILE_BYTES>::uninit();
         let (copy, tile) = ((&raw mut copy).cast::<T>(), (&raw mut tile).cast::<T>());
         let strips = self.strips.with_channels(groups);
         // SAFETY: the strip's copy, and its gradients for one filter of each group, have room; the partial gradients are

@@ -80,8 +80,8 @@ impl<T: Float> FilterGradient<'_, T> {
     /// `to` has room for it, and nobody else uses it; the machine has the instruction set of `V`.
     #[inline(always)]
     unsafe fn part<V: Vector<Element = T>>(&self, group: usize, [first, end]: [usize; 2], to: *mut T) {
-        let mut copy = Stack::<COPY_BYTES>::new();
-        let mut tile = Stack::<TILE_BYTES>::new();
+        let mut copy = Stack::<COPY_BYTES>::uninit();
+        let mut tile = Stack::<TILE_BYTES>::uninit();
         let (copy, tile) = ((&raw mut copy).cast::<T>(), (&raw mut tile).cast::<T>());
         let Filters { inner, outer, .. } = self.filters;
         let (distances, to_channel) = (self.images.distances(), self.results.distances()[0]);

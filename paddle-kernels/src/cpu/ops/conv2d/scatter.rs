@@ -79,7 +79,7 @@ impl Sizes {
             let filter = &filter[group * self.filters * columns..][..self.filters * columns];
             let grad = &grad[index * of_results + group * self.filters * channel..];
             let out = shared.at(index * image + group * self.channels);
-            let mut product = Stack::<{ ROWS * COLUMNS * size_of::<f64>() }>::new();
+            let mut product = Stack::<{ ROWS * COLUMNS * size_of::<f64>() }>::uninit();
             let product = (&raw mut product).cast::<T>();
             for at in 0..self.input.len() {
                 // SAFETY: these channels of the output belong to this index alone.

@@ -271,8 +271,8 @@ impl<T: Float> Piece<'_, T> {
         let Tiling { filters, images, results, .. } = tiling;
         let count = self.tiles[1] - self.tiles[0];
         let depth = filters.inner.next_multiple_of(V::LANES);
-        let mut values = Stack::<BYTES>::new();
-        let mut products = Stack::<PRODUCT_BYTES>::new();
+        let mut values = Stack::<BYTES>::uninit();
+        let mut products = Stack::<PRODUCT_BYTES>::uninit();
         let (values, products) = ((&raw mut values).cast::<T>(), (&raw mut products).cast::<T>());
         // SAFETY: the values of the tiles, and their products with a block, have room; results are inside of the output.
         unsafe {

@@ -98,7 +98,7 @@ impl<T: Float> Part<'_, T> {
         let Tiling { filters, images, results, .. } = tiling;
         let (depth, width) = (filters.inner.next_multiple_of(V::LANES), filters.width_of_all());
         let at_once = at_once::<T>(*filters);
-        let mut memory = Stack::<BYTES>::new();
+        let mut memory = Stack::<BYTES>::uninit();
         let values = (&raw mut memory).cast::<T>();
         // SAFETY: the values of the tiles have room; images and gradients are valid.
         unsafe {
