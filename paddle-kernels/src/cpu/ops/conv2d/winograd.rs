@@ -236,7 +236,10 @@ impl<T: Float> Tiles<'_, T> {
             let (group, piece) = (index / pieces, index % pieces);
             let tiles = [piece * at_once, tiles.min((piece + 1) * at_once)];
             let blocks = [share, share + 1].map(|share| share * blocks / shares);
-            on_registers(isa, Piece { of: self, group, tiles, blocks });
+            // Here, and not in code for vectors, of which builds without optimisation have a copy for each size of tiles.
+            let (mut values, mut products) = (Stack::<BYTES>::uninit(), Stack::<PRODUCT_BYTES>::uninit());
+            let memory = [values.as_mut_ptr().cast::<T>(), products.as_mut_ptr().cast::<T>()];
+            on_registers(isa, Piece { of: self, group, tiles, blocks, memory });
         });
     }
 }
@@ -247,6 +250,8 @@ struct Piece<'a, T> {
     group: usize,
     tiles: [usize; 2],
     blocks: [usize; 2],
+    /// Memory for the values of the tiles, and for their products.
+    memory: [*mut T; 2],
 }
 
 impl<T: Float> Work<T> for Piece<'_, T> {
@@ -271,9 +276,7 @@ impl<T: Float> Piece<'_, T> {
         let Tiling { filters, images, results, .. } = tiling;
         let count = self.tiles[1] - self.tiles[0];
         let depth = filters.inner.next_multiple_of(V::LANES);
-        let mut values = Stack::<BYTES>::uninit();
-        let mut products = Stack::<PRODUCT_BYTES>::uninit();
-        let (values, products) = ((&raw mut values).cast::<T>(), (&raw mut products).cast::<T>());
+        let [values, products] = self.memory;
         // SAFETY: the values of the tiles, and their products with a block, have room; results are inside of the output.
         unsafe {
             for tile in 0..count {

@@ -63,7 +63,8 @@ impl<T: Float> TileGradient<'_, T> {
             let tiles = [part, part + 1].map(|part| part * tiles / parts);
             // SAFETY: each index has sums of its own.
             let to = unsafe { self.parts.add(index * self.tiling.filters.group()) };
-            on_registers(isa, Part { of: self, group, tiles, to });
+            let mut values = Stack::<BYTES>::uninit();
+            on_registers(isa, Part { of: self, group, tiles, values: values.as_mut_ptr().cast(), to });
         });
     }
 }
@@ -73,6 +74,8 @@ struct Part<'a, T> {
     of: &'a TileGradient<'a, T>,
     group: usize,
     tiles: [usize; 2],
+    /// Memory for the values of the tiles.
+    values: *mut T,
     to: *mut T,
 }
 
@@ -98,8 +101,7 @@ impl<T: Float> Part<'_, T> {
         let Tiling { filters, images, results, .. } = tiling;
         let (depth, width) = (filters.inner.next_multiple_of(V::LANES), filters.width_of_all());
         let at_once = at_once::<T>(*filters);
-        let mut memory = Stack::<BYTES>::uninit();
-        let values = (&raw mut memory).cast::<T>();
+        let values = self.values;
         // SAFETY: the values of the tiles have room; images and gradients are valid.
         unsafe {
             let grads = values.add(ALL * at_once * depth);
