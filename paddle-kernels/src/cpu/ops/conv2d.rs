@@ -3,6 +3,7 @@
 //! | | kernels |
 //! | --- | --- |
 //! | groups of one channel | `depthwise`: the groups side by side |
+//! | filters of one element, channels as the fastest axis | `pointwise`: products of what is there |
 //! | filters of 3 by 3 or 5 by 5 elements, of stride 1 | `winograd`: products of transformed tiles |
 //! | results; gradients of images | `correlate`: a few results for a few filters in registers, over all channels |
 //! | gradients of filters | `gradient`: a few elements of a few filters in registers, over all results |
@@ -19,6 +20,8 @@ mod direct;
 mod filters;
 mod gradient;
 mod panels;
+mod pointwise;
+mod product;
 mod scatter;
 mod strips;
 mod taps;
@@ -325,6 +328,7 @@ impl Sizes {
         out: &mut [T],
     ) -> Result<(), KernelError> {
         if self.forward_side_by_side(machine, scratch, [input, filter], out)?
+            || self.forward_pointwise(machine, scratch, [input, filter], out)?
             || self.forward_by_tiles(machine, scratch, [input, filter], out)?
             || self.forward_directly(machine, scratch, [input, filter], out)?
         {
@@ -360,6 +364,7 @@ impl Sizes {
         out: &mut [T],
     ) -> Result<(), KernelError> {
         if self.grad_input_side_by_side(machine, scratch, [filter, grad], out)?
+            || self.grad_input_pointwise(machine, scratch, [filter, grad], out)?
             || self.grad_input_by_tiles(machine, scratch, [filter, grad], out)?
             || self.grad_input_directly(machine, scratch, [filter, grad], out)?
         {

@@ -85,6 +85,32 @@ impl Axis {
         self.start + tap as isize * self.stride
     }
 
+    /// The element of the source that a result meets with a tap; the tap meets the source.
+    pub(super) fn met_in_source(&self, result: usize, tap: usize) -> usize {
+        (result as isize * self.step as isize + self.offset(tap)) as usize
+    }
+
+    fn meets(&self, result: usize, tap: usize) -> bool {
+        let at = result as isize * self.step as isize + self.offset(tap);
+        (0..self.source as isize).contains(&at)
+    }
+
+    /// The taps with which a result meets the source. The elements that taps meet are at the same distances, so these taps are
+    /// neighbours.
+    pub(super) fn meeting(&self, result: usize) -> Range<usize> {
+        let first = (0..self.taps).find(|&tap| self.meets(result, tap)).unwrap_or(self.taps);
+        let end = (first..self.taps).find(|&tap| !self.meets(result, tap)).unwrap_or(self.taps);
+        first..end
+    }
+
+    /// The results that meet the source with all taps, which are neighbours too.
+    pub(super) fn all_inside(&self) -> Range<usize> {
+        let is_inside = |result: &usize| self.meeting(*result).len() == self.taps;
+        let first = (0..self.count).find(is_inside).unwrap_or(self.count);
+        let end = (first..self.count).find(|result| !is_inside(result)).unwrap_or(self.count);
+        first..end
+    }
+
     fn shift(&self, tap: usize) -> isize {
         self.offset(tap).div_euclid(self.step as isize)
     }

@@ -5,6 +5,9 @@
 //! summed over.
 #![allow(unsafe_code, reason = "computes with vectors")]
 
+mod neighbours;
+
+pub(super) use self::neighbours::Neighbours;
 use super::correlate::{Stack, TILE_BYTES, most_columns, store};
 use super::gradient::gather;
 use super::strips::{CHANNELS, COPY_BYTES, Strip, Strips};

@@ -5,13 +5,15 @@ use paddle_core::memory::OutOfMemory;
 
 use super::axis::{Axis, Geometry};
 use super::correlate::{Correlation, PIECES};
-use super::depthwise::{self, Depthwise, DepthwiseGradient};
+use super::depthwise::{self, Depthwise, DepthwiseGradient, Neighbours};
 use super::filters::Filters;
 use super::gradient::{FilterGradient, parts};
+use super::pointwise::Pointwise;
 use super::strips::{CHANNELS, Strips};
 use super::taps::Taps;
 use super::winograd::{TileGradient, Tiles, Tiling};
 use super::{Conv2dGradKind, Pass, Sizes};
+use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::kernel::Machine;
 use crate::cpu::number::Float;
@@ -46,6 +48,7 @@ impl Sizes {
         match pass {
             // What is not computed directly is scattered.
             Pass::Grad(Conv2dGradKind::Input) => true,
+            Pass::Forward if self.is_pointwise() => true,
             Pass::Forward | Pass::Grad(Conv2dGradKind::Filter) => {
                 let axes = self.geometry().map(Geometry::forward);
                 let channels = if self.is_depthwise() { CHANNELS } else { self.channels };
@@ -148,6 +151,62 @@ impl Sizes {
         Ok(true)
     }
 
+    /// Whether filters have one element and images their channels as the fastest axis, without borders.
+    fn is_pointwise(&self) -> bool {
+        self.filter.len() == 1 && self.padding == [0; 2] && self.last == [true; 2]
+    }
+
+    /// Computes the results if filters have one element; returns false if not.
+    pub(super) fn forward_pointwise<T: Float>(
+        &self,
+        machine: &Machine,
+        (scratch, version): (&Scratch<T>, Option<u64>),
+        [source, filter]: [&[T]; 2],
+        out: &mut [T],
+    ) -> Result<bool, OutOfMemory> {
+        if !self.is_pointwise() {
+            return Ok(false);
+        }
+        let distances = [self.filters * self.channels, self.channels, 1];
+        let (filters, images) = ([self.channels, self.filters], [self.images(), self.results()]);
+        self.pointwise(machine, (scratch, version), (filters, distances), images, [source, filter], out)
+    }
+
+    /// Computes the gradients of the images if filters have one element and meet all elements; returns false if not.
+    pub(super) fn grad_input_pointwise<T: Float>(
+        &self,
+        machine: &Machine,
+        (scratch, version): (&Scratch<T>, Option<u64>),
+        [filter, grad]: [&[T]; 2],
+        out: &mut [T],
+    ) -> Result<bool, OutOfMemory> {
+        if !self.is_pointwise() || self.strides != [1; 2] {
+            return Ok(false);
+        }
+        let distances = [self.filters * self.channels, 1, self.channels];
+        let (filters, images) = ([self.filters, self.channels], [self.results(), self.images()]);
+        self.pointwise(machine, (scratch, version), (filters, distances), images, [grad, filter], out)
+    }
+
+    fn pointwise<T: Float>(
+        &self,
+        machine: &Machine,
+        (scratch, version): (&Scratch<T>, Option<u64>),
+        (channels, distances): ([usize; 2], [usize; 3]),
+        [images, results]: [Images; 2],
+        [source, filter]: [&[T]; 2],
+        out: &mut [T],
+    ) -> Result<bool, OutOfMemory> {
+        let filters = self.filters::<T>(machine.isa, channels);
+        let pack = |packed: &mut [T]| filters.pack(&machine.team, filter, distances, packed);
+        scratch.lend_made(filters.groups * filters.group(), version, pack, |packed| {
+            let (strides, out) = (self.strides, out.as_mut_ptr());
+            let pointwise = Pointwise { filters, packed, source, images, results, strides, out };
+            pointwise.run(machine.isa, &machine.team);
+        })?;
+        Ok(true)
+    }
+
     /// Whether groups have one channel and few filters, so that they are computed side by side.
     fn is_depthwise(&self) -> bool {
         self.channels == 1 && self.filters <= depthwise::FILTERS && self.groups >= depthwise::GROUPS
@@ -202,6 +261,13 @@ impl Sizes {
                 (images, results) = (results, images);
             }
             Ok(axes.all(|axes| {
+                if self.last == [true; 2] && filters.filters == 1 {
+                    let width = self.filter.width;
+                    let neighbours =
+                        Neighbours { axes, filters, width, packed, source, images, results, out };
+                    neighbours.run(machine.isa, &machine.team);
+                    return true;
+                }
                 let Some((strips, taps)) = self.strips::<T>(axes, CHANNELS) else { return false };
                 let depthwise =
                     Depthwise { strips, taps, filters, sums, packed, source, images, results, out };

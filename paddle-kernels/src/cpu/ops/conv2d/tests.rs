@@ -14,6 +14,7 @@ const CASES: &[Case] = &[
     ([1, 2, 1, 5], [[4, 3], [1, 3], [2, 1], [1, 1], [0, 2]]),
     ([1, 5, 1, 1], [[2, 3], [2, 2], [1, 1], [1, 1], [1, 0]]),
     ([2, 1, 17, 1], [[1, 2], [1, 1], [1, 1], [1, 1], [0, 0]]),
+    ([2, 2, 3, 5], [[3, 5], [1, 1], [2, 3], [1, 1], [0, 0]]),
 ];
 
 /// Those that take too long in an interpreter.
@@ -33,6 +34,11 @@ const LARGE_CASES: &[Case] = &[
     ([2, 1, 16, 33], [[9, 40], [3, 3], [2, 2], [1, 1], [1, 1]]),
     ([1, 3, 4, 6], [[33, 8], [3, 3], [1, 1], [2, 2], [2, 2]]),
     ([1, 1, 2, 2], [[20, 20], [13, 13], [1, 1], [1, 1], [6, 6]]),
+    ([2, 1, 40, 70], [[11, 9], [1, 1], [1, 1], [1, 1], [0, 0]]),
+    ([3, 2, 19, 33], [[7, 9], [1, 1], [2, 2], [1, 1], [0, 0]]),
+    ([1, 1, 5, 300], [[1, 1], [1, 1], [1, 1], [1, 1], [0, 0]]),
+    ([2, 21, 1, 1], [[9, 23], [3, 3], [2, 1], [1, 2], [0, 2]]),
+    ([1, 16, 1, 1], [[3, 40], [3, 5], [1, 3], [1, 1], [2, 1]]),
     ([1, 1, 33, 20], [[3, 300], [3, 1], [1, 1], [1, 1], [1, 0]]),
 ];
 
@@ -141,6 +147,10 @@ fn check_all(s: &Sizes, [images, filters, grads]: [&[f64]; 3], [out, of_images, 
             about("forward", &out, FAR, &|to| s.forward(m, v, [&images, filters], to).is_ok());
         }
         check("forward directly", &out, &|to| s.forward_directly(m, v, [&images, filters], to).unwrap());
+        check("forward pointwise", &out, &|to| s.forward_pointwise(m, v, [&images, filters], to).unwrap());
+        check("images pointwise", &of_images, &|to| {
+            s.grad_input_pointwise(m, v, [filters, &grads], to).unwrap()
+        });
         about("forward by tiles", &out, FAR, &|to| s.forward_by_tiles(m, v, [&images, filters], to).unwrap());
         about("images by tiles", &of_images, FAR, &|to| {
             s.grad_input_by_tiles(m, v, [filters, &grads], to).unwrap()

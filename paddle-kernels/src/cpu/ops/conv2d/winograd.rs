@@ -12,16 +12,15 @@
 #![allow(unsafe_code, reason = "computes with vectors")]
 
 mod gradient;
-mod product;
 mod transform;
 
 pub(super) use gradient::TileGradient;
 
-use self::product::{Product, product};
 use self::transform::{Filter, Input, Memory, Output, Patch, Reversed, Room, Values, transform};
 use super::Shared;
-use super::correlate::{Stack, most_columns};
+use super::correlate::Stack;
 use super::filters::Filters;
+use super::product::Product;
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
@@ -289,22 +288,16 @@ impl<T: Float> Piece<'_, T> {
             for block in self.blocks[0]..self.blocks[1] {
                 let width = filters.width(block);
                 let packed = &packed[self.group * filters.group() + filters.block(block)..];
-                let columns = most_columns(count, width / V::LANES, V::REGISTERS);
                 for point in 0..ALL {
                     let of_point = Product {
                         from: values.add(point * count * depth),
-                        distance: depth,
                         depth: filters.inner,
                         packed: packed[point * filters.inner * width..].as_ptr(),
                         to: products.add(point * count * width),
+                        distances: [depth, width],
+                        filters: width,
                     };
-                    let mut done = 0;
-                    while done < count {
-                        // The last ones may be computed twice.
-                        let first = done.min(count - columns);
-                        product::<V>(of_point.behind(first, width), columns, width / V::LANES);
-                        done += columns;
-                    }
+                    of_point.compute::<V>(count, width);
                 }
                 let channel = block * filters.widest();
                 let channels = (filters.outer - channel).min(width);

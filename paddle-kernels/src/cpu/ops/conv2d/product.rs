@@ -1,0 +1,101 @@
+//! Products of the channels of some elements of images with a block of packed filters: for filters of one element, and for tiles
+//! at one point.
+#![allow(unsafe_code, reason = "computes with vectors")]
+
+use super::correlate::most_columns;
+use crate::cpu::vector::{Element, Vector};
+
+/// The products of neighbours, elements of images or tiles at one point, with a block of filters.
+#[derive(Clone, Copy)]
+pub(super) struct Product<T> {
+    /// The first channel of the first neighbour.
+    pub(super) from: *const T,
+    /// The channels that are summed over.
+    pub(super) depth: usize,
+    /// For each of these channels, the filters of the block.
+    pub(super) packed: *const T,
+    /// For each neighbour, the products with the filters of the block.
+    pub(super) to: *mut T,
+    /// The distances of neighbours in `from` and in `to`.
+    pub(super) distances: [usize; 2],
+    /// The filters whose products are stored. The last register of a block may have others, which are not.
+    pub(super) filters: usize,
+}
+
+impl<T: Element> Product<T> {
+    /// Computes the products of `count` neighbours with a block of `width` filters.
+    ///
+    /// # Safety
+    /// The operands are valid; the machine has the instruction set of `V`.
+    #[inline(always)]
+    pub(super) unsafe fn compute<V: Vector<Element = T>>(self, count: usize, width: usize) {
+        let width = width / V::LANES;
+        let at_once = most_columns(count, width, V::REGISTERS);
+        let mut done = 0;
+        while done < count {
+            // The last ones may be computed twice.
+            let first = done.min(count - at_once);
+            let [from, to] = self.distances.map(|distance| first * distance);
+            let (from, to) = (self.from.wrapping_add(from), self.to.wrapping_add(to));
+            // SAFETY: the caller's.
+            unsafe { product::<V>(Product { from, to, ..self }, at_once, width) };
+            done += at_once;
+        }
+    }
+}
+
+/// Computes the products of `count` neighbours with a block of `width` registers.
+///
+/// # Safety
+/// As for [`Product::compute`].
+#[inline(always)]
+unsafe fn product<V: Vector>(operands: Product<V::Element>, count: usize, width: usize) {
+    macro_rules! by_count {
+        ($($registers:literal: $($count:literal)*;)*) => {
+            match (width, count) {
+                $($(($registers, $count) => block::<V, $count, $registers>(operands),)*)*
+                _ => unreachable!("most_columns gives no other"),
+            }
+        };
+    }
+    // SAFETY: the caller's.
+    unsafe {
+        by_count! {
+            1: 1 2 4 6 7 8 10 12 14 16 24 28;
+            2: 1 2 4 6 7 8 10 12 14;
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Product::compute`].
+#[inline(always)]
+unsafe fn block<V: Vector, const COUNT: usize, const WIDTH: usize>(operands: Product<V::Element>) {
+    let Product { from, depth, packed, to, distances: [distance, to_distance], filters } = operands;
+    let width = WIDTH * V::LANES;
+    // SAFETY: the caller's.
+    unsafe {
+        let mut sums = [[V::splat(V::Element::ZERO); WIDTH]; COUNT];
+        let (mut weights, mut from) = (packed, from);
+        for _ in 0..depth {
+            let mut weight = [V::splat(V::Element::ZERO); WIDTH];
+            for (w, weight) in weight.iter_mut().enumerate() {
+                *weight = V::load(weights.add(w * V::LANES));
+            }
+            for (at, sums) in sums.iter_mut().enumerate() {
+                let value = V::splat(*from.add(at * distance));
+                for (weight, sum) in weight.iter().zip(sums) {
+                    *sum = value.mul_add(*weight, *sum);
+                }
+            }
+            weights = weights.add(width);
+            from = from.add(1);
+        }
+        for (at, sums) in sums.iter().enumerate() {
+            for (w, sum) in sums.iter().enumerate() {
+                let (to, filters) = (to.add(at * to_distance + w * V::LANES), filters - w * V::LANES);
+                if filters >= V::LANES { sum.store(to) } else { sum.store_partial(to, filters) }
+            }
+        }
+    }
+}
