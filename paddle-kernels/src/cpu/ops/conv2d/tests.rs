@@ -22,7 +22,7 @@ const LARGE_CASES: &[Case] = &[
     ([3, 1, 17, 37], [[8, 8], [3, 3], [1, 1], [1, 1], [1, 1]]),
     ([2, 2, 16, 8], [[9, 14], [3, 3], [1, 1], [1, 1], [0, 2]]),
     ([1, 1, 21, 9], [[11, 10], [5, 5], [1, 1], [1, 1], [2, 2]]),
-    ([2, 1, 64, 64], [[13, 12], [3, 3], [1, 1], [1, 1], [1, 1]]),
+    ([2, 1, 40, 48], [[7, 6], [3, 3], [1, 1], [1, 1], [1, 1]]),
     ([2, 21, 1, 1], [[5, 9], [3, 3], [1, 1], [1, 1], [1, 1]]),
     ([2, 6, 1, 2], [[8, 7], [3, 2], [2, 1], [1, 2], [1, 0]]),
     ([1, 16, 1, 1], [[9, 33], [5, 5], [2, 2], [1, 1], [2, 2]]),
@@ -30,7 +30,7 @@ const LARGE_CASES: &[Case] = &[
     ([1, 2, 2, 3], [[6, 7], [2, 3], [2, 3], [1, 2], [0, 2]]),
     ([3, 1, 1, 9], [[4, 5], [4, 4], [3, 1], [1, 1], [2, 1]]),
     ([1, 1, 2, 2], [[7, 3], [1, 3], [4, 2], [1, 1], [0, 1]]),
-    ([2, 1, 20, 35], [[12, 12], [5, 5], [1, 1], [1, 1], [0, 0]]),
+    ([2, 1, 20, 35], [[9, 10], [5, 5], [1, 1], [1, 1], [0, 0]]),
     ([2, 1, 16, 33], [[9, 40], [3, 3], [2, 2], [1, 1], [1, 1]]),
     ([1, 3, 4, 6], [[33, 8], [3, 3], [1, 1], [2, 2], [2, 2]]),
     ([1, 1, 2, 2], [[20, 20], [13, 13], [1, 1], [1, 1], [6, 6]]),
@@ -39,7 +39,7 @@ const LARGE_CASES: &[Case] = &[
     ([1, 1, 5, 300], [[1, 1], [1, 1], [1, 1], [1, 1], [0, 0]]),
     ([2, 21, 1, 1], [[9, 23], [3, 3], [2, 1], [1, 2], [0, 2]]),
     ([1, 16, 1, 1], [[3, 40], [3, 5], [1, 3], [1, 1], [2, 1]]),
-    ([1, 1, 33, 20], [[3, 300], [3, 1], [1, 1], [1, 1], [1, 0]]),
+    ([1, 1, 18, 20], [[3, 300], [3, 1], [1, 1], [1, 1], [1, 0]]),
 ];
 
 fn cases() -> impl Iterator<Item = Sizes> {
@@ -126,7 +126,10 @@ fn arranged(images: Images, elements: &[f64]) -> Vec<f64> {
 fn check_all(s: &Sizes, [images, filters, grads]: [&[f64]; 3], [out, of_images, of_filters]: [&[f64]; 3]) {
     let (images, grads) = (arranged(s.images(), images), arranged(s.results(), grads));
     let (out, of_images) = (arranged(s.results(), out), arranged(s.images(), of_images));
-    for (isa, threads) in Isa::available().flat_map(|isa| [(isa, 1), (isa, 2)]) {
+    // Teams do the same whatever the layouts.
+    let threads = if s.last[0] == s.last[1] { 1..=2 } else { 2..=2 };
+    for (isa, threads) in Isa::available().flat_map(|isa| threads.clone().map(move |threads| (isa, threads)))
+    {
         let machine = Machine { team: Team::new(threads).unwrap(), isa };
         let scratch = Scratch::default();
         // Sums by tiles are rounded: those of numbers up to some thousands.
