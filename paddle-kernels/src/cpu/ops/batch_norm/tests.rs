@@ -23,7 +23,7 @@ fn sums(rows: Rows, (isa, team): (Isa, &Team), x: &[f32], grad: &[f32]) -> [Vec<
 
 #[test]
 fn sums_are_those_of_the_definition() {
-    let sizes: &[[usize; 2]] = match cfg!(miri) {
+    let sizes: &[[usize; 2]] = match cfg!(any(miri, slow)) {
         true => &[[1, 1], [7, 3], [5, 21], [3, 70]],
         false => &[[1, 1], [7, 3], [300, 16], [513, 21], [100, 70], [9, 500]],
     };
@@ -51,7 +51,7 @@ fn sums_are_those_of_the_definition() {
                 let of_scale = of(channel).map(|x| x * (x - mean)).sum();
                 near(3, of_scale, count as f64 * (1.0 + mean.abs()).powi(2));
             }
-            for threads in if cfg!(miri) { 2..3 } else { 2..8 } {
+            for threads in if cfg!(any(miri, slow)) { 2..3 } else { 2..8 } {
                 let others = sums(rows, (isa, &Team::new(threads).unwrap()), &x, &grad);
                 assert!(others == found, "{threads} threads");
             }
@@ -61,7 +61,7 @@ fn sums_are_those_of_the_definition() {
 
 #[test]
 fn planes_give_what_neighbours_give() {
-    let (count, channels, plane) = (3, 19, if cfg!(miri) { 9 } else { 35 });
+    let (count, channels, plane) = (3, 19, if cfg!(any(miri, slow)) { 9 } else { 35 });
     let x = elements(count * plane, channels);
     let turn = |from: &[f32]| -> Vec<f32> {
         let places = (0..count * channels * plane).map(|at| {

@@ -240,7 +240,7 @@ fn worst_by_tiles(case: &Case) -> [f64; 3] {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes too long")]
+#[cfg_attr(any(miri, slow), ignore = "takes too long")]
 fn tiles_are_accurate_in_single_precision() {
     for (case, most) in [
         (([2, 1, 16, 16], [[16, 16], [3, 3], [1, 1], [1, 1], [1, 1]]), 60.0),

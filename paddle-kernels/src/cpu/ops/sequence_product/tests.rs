@@ -26,7 +26,7 @@ const KINDS: [(&str, Positions); 6] = [
 ];
 
 /// The lengths of the rows of `X` and of `Y`: some need several blocks, of which an interpreter takes hours for the longest.
-const LENGTHS: [[usize; 2]; 5] = if cfg!(miri) {
+const LENGTHS: [[usize; 2]; 5] = if cfg!(any(miri, slow)) {
     [[3, 3], [0, 4], [2, 17], [9, 4], [1, 1]]
 } else {
     [[3, 3], [0, 4], [70, 150], [150, 70], [9, 1]]
@@ -34,7 +34,7 @@ const LENGTHS: [[usize; 2]; 5] = if cfg!(miri) {
 
 /// An interpreter takes minutes for all of them.
 fn kinds() -> impl Iterator<Item = (&'static str, Positions)> {
-    KINDS.into_iter().skip(if cfg!(miri) { 1 } else { 0 }).step_by(if cfg!(miri) { 2 } else { 1 })
+    KINDS.into_iter().skip(if cfg!(any(miri, slow)) { 1 } else { 0 }).step_by(if cfg!(miri) { 2 } else { 1 })
 }
 
 struct Case {
@@ -104,8 +104,10 @@ fn assert_near(found: &[f32], exact: &[f64], what: &str) {
 fn results_are_those_of_the_definition() {
     for (kind, positions) in kinds() {
         let case = Case::new(positions, &LENGTHS);
-        for shape in [Shape { lead: 1, width: 5 }, Shape { lead: 3, width: if cfg!(miri) { 7 } else { 32 } }]
-        {
+        for shape in [
+            Shape { lead: 1, width: 5 },
+            Shape { lead: 3, width: if cfg!(any(miri, slow)) { 7 } else { 32 } },
+        ] {
             let [x, y, w] = operands(&case, shape);
             let mut exact = [vec![0.0; w.len()], vec![0.0; x.len()], vec![0.0; y.len()]];
             case.each(|pair, [a, b]| {
@@ -153,8 +155,10 @@ fn all(isa: Isa, case: &Case, shape: Shape, [x, y, w]: [&[f32]; 3]) -> [Vec<f32>
 #[test]
 fn groups_change_no_bit() {
     for (kind, positions) in kinds() {
-        let (case, shape) =
-            (Case::new(positions, &LENGTHS), Shape { lead: 2, width: if cfg!(miri) { 5 } else { 20 } });
+        let (case, shape) = (
+            Case::new(positions, &LENGTHS),
+            Shape { lead: 2, width: if cfg!(any(miri, slow)) { 5 } else { 20 } },
+        );
         let [x, y, w] = operands(&case, shape);
         for isa in Isa::available() {
             let whole = all(isa, &case, shape, [&x, &y, &w]);
@@ -175,7 +179,7 @@ fn groups_change_no_bit() {
 #[test]
 fn infinite_tokens_reach_their_pairs_alone() {
     let (_, positions) = KINDS[1];
-    let length = if cfg!(miri) { 10 } else { 40 };
+    let length = if cfg!(any(miri, slow)) { 10 } else { 40 };
     let (case, shape) = (Case::new(positions, &[[length; 2]]), Shape { lead: 2, width: 16 });
     let [mut x, mut y, w] = operands(&case, shape);
     for last in [&mut x, &mut y] {
