@@ -35,8 +35,8 @@ impl<T: Element> Product<T> {
         while done < count {
             // The last ones may be computed twice.
             let first = done.min(count - at_once);
-            let [from, to] = self.distances.map(|distance| first * distance);
-            let (from, to) = (self.from.wrapping_add(from), self.to.wrapping_add(to));
+            let [from, to] = self.distances;
+            let (from, to) = (self.from.wrapping_add(first * from), self.to.wrapping_add(first * to));
             // SAFETY: the caller's.
             unsafe { product::<V>(Product { from, to, ..self }, at_once, width) };
             done += at_once;
