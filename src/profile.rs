@@ -8,9 +8,10 @@ mod trace;
 
 use std::time::Duration;
 
-use paddle_core::plan::{Backend, Clock, PlanProfile};
+use paddle_core::plan::{Backend, Clock};
 pub use paddle_core::plan::{
-    LaunchEvent, LaunchProfile, MemoryKind, MemoryProfile, PartEvent, PartKind, Peak, Peaks, VariableMemory,
+    LaunchEvent, LaunchProfile, MemoryKind, MemoryProfile, PartEvent, PartKind, Peak, Peaks, PlanProfile,
+    VariableMemory,
 };
 
 use crate::Error;
