@@ -27,11 +27,14 @@ impl fmt::Display for Profile {
         let in_launches: Duration = launches.iter().map(|launch| launch.time).sum();
         let plural = if steps == 1 { "" } else { "s" };
         let step = time(seconds(self.time()) / steps as f64);
-        let share = percent(seconds(in_launches), seconds(self.time()));
-        writeln!(
+        let batches: Duration = self.plans.iter().map(|plan| plan.begin).sum();
+        let [shared, taking] =
+            [in_launches, batches].map(|part| percent(seconds(part), seconds(self.time())));
+        write!(
             f,
-            "{steps} step{plural}, {step} each; {share} of it in {count} launches, the rest around them"
+            "{steps} step{plural}, {step} each: {shared} in {count} launches, {taking} in taking batches, "
         )?;
+        writeln!(f, "the rest around them")?;
         if let Some(peaks) = self.peaks() {
             let (gflops, gigabytes) = (peaks.flops_per_second / 1e9, peaks.bytes_per_second / 1e9);
             writeln!(

@@ -1,13 +1,20 @@
 //! Profiles: counts, bytes and operations of known programs, the peak of memory, the trace, and that nothing changes.
 
+#[path = "../../paddle-kernels/tests/support/lacking.rs"]
+mod lacking;
+#[path = "../../paddle-kernels/tests/support/queued.rs"]
+mod queued;
+
 use std::time::Duration;
 
+use lacking::Lacking;
 use paddle::core::plan::Backend;
 use paddle::profile::{self, LaunchProfile, MemoryKind, Profile};
 use paddle::{
     Adam, Cpu, Error, Options, Parameters, Role, Sgd, Spec, TrainableInPart, Trainer, Updater, network,
 };
 use paddle_kernels::reference::Reference;
+use queued::Queued;
 use serde_json::Value;
 
 /// The only launch whose first value has this name.
@@ -247,6 +254,15 @@ fn a_profile_changes_no_bit_of_a_training() {
     assert_eq!(plain, profiled);
     let [plain, profiled] = [false, true]
         .map(|profiled| trained(&net, Adam::new(0.1), Reference::single(), &batches, &options, profiled));
+    assert_eq!(plain, profiled);
+    // A device that works off its queue late, and one that runs every other operator on its fallback.
+    let late = Queued(cpu.clone());
+    let [plain, profiled] = [false, true]
+        .map(|profiled| trained(&net, Adam::new(0.1), late.clone(), &batches, &options, profiled));
+    assert_eq!(plain, profiled);
+    let split = Lacking { device: late, fallback: cpu };
+    let [plain, profiled] = [false, true]
+        .map(|profiled| trained(&net, Adam::new(0.1), split.clone(), &batches, &options, profiled));
     assert_eq!(plain, profiled);
 }
 

@@ -26,6 +26,8 @@ pub struct PlanProfile {
     pub events: Vec<LaunchEvent>,
     /// The first parts of runs, in order; as many.
     pub parts: Vec<PartEvent>,
+    /// The time of all [`begin`](super::Executor::begin)s, in which batches are checked and copied to the device.
+    pub begin: Duration,
     /// The memory of values, for the last batch.
     pub memory: MemoryProfile,
 }
@@ -112,6 +114,7 @@ pub(super) struct Recorder {
     totals: Vec<Total>,
     events: Vec<LaunchEvent>,
     parts: Vec<PartEvent>,
+    begin: Duration,
 }
 
 impl Recorder {
@@ -120,7 +123,7 @@ impl Recorder {
         let (mut events, mut parts) = (Vec::new(), Vec::new());
         events.try_grow(PlanProfile::MOST_EVENTS)?;
         parts.try_grow(PlanProfile::MOST_EVENTS)?;
-        Ok(Recorder { clock, totals: try_vec(launches)?, events, parts })
+        Ok(Recorder { clock, totals: try_vec(launches)?, events, parts, begin: Duration::ZERO })
     }
 
     pub(super) fn now(&self) -> Duration {
@@ -142,8 +145,12 @@ impl Recorder {
 
     /// Records that a part, which began at a time, is over.
     pub(super) fn passed(&mut self, kind: PartKind, begin: Duration) {
+        let time = self.now().saturating_sub(begin);
+        if kind == PartKind::Begin {
+            self.begin += time;
+        }
         if self.parts.len() < PlanProfile::MOST_EVENTS {
-            self.parts.push(PartEvent { kind, begin, time: self.now().saturating_sub(begin) });
+            self.parts.push(PartEvent { kind, begin, time });
         }
     }
 
@@ -154,11 +161,11 @@ impl Recorder {
         layout: Option<&MemoryLayout>,
         tapes: &[Tape; 2],
     ) -> PlanProfile {
-        let Recorder { totals, events, parts, .. } = self;
+        let Recorder { totals, events, parts, begin, .. } = self;
         let launches = plan.origins.iter().zip(&plan.work).zip(totals);
         let launches = launches.map(|((origin, work), total)| of_launch(plan, origin, work, total)).collect();
         let memory = layout.map(|layout| MemoryProfile::new(plan, layout, tapes)).unwrap_or_default();
-        PlanProfile { launches, events, parts, memory }
+        PlanProfile { launches, events, parts, begin, memory }
     }
 }
 
