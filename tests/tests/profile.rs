@@ -243,7 +243,7 @@ fn a_profile_changes_no_bit_of_a_training() {
         mean(square(answer - y))
     });
     let row = |i: usize| {
-        let sign = if i % 3 == 0 { -1.0 } else { 1.0 };
+        let sign = if i.is_multiple_of(3) { -1.0 } else { 1.0 };
         net.row([i as f32 / 7.0, 1.0, 2.0], vec![[0.1, 0.2]; i % 4], sign)
     };
     let batches: Vec<_> = [5, 8, 3].map(|rows| net.batch((0..rows).map(row)).unwrap()).into();
