@@ -31,10 +31,10 @@ use crate::train_loop::{NoBatch, ReaderFailed};
 ///
 /// `Display` prints the time, the launches and the memory. `{}` shows the 30 launches that take longest, `{:#}` all. The
 /// columns are, per step: the time; its share of the step; the number of runs; the bytes of the operands; the
-/// floating-point operations per second ([`LaunchProfile::flops`] says what counts); the *floor*, which is the share of
-/// the time that the [`Peaks`] of the backend allow; the part of the step; the operators and the first value that they
-/// compute; and the place in your source. A floor above 100 % means that values came from a cache, which is faster than
-/// memory.
+/// floating-point operations per second ([`LaunchProfile::flops`] says what counts); the *floor*, which is the share of the
+/// time that the backend needs at least, at its [`Peaks`]; the part of the step; the place in your source; and the
+/// operators, with the first value that they compute. A floor above 100 % means that values came from a cache, which is
+/// faster than memory. The peaks are those of single precision.
 ///
 /// ```
 /// use paddle::{Options, Parameters, Sgd, Trainer, network};

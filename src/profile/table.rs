@@ -43,7 +43,7 @@ impl fmt::Display for Profile {
             )?;
         }
         let shown = if f.alternate() { count } else { SHOWN };
-        let head = ["time/step", "share", "calls", "bytes", "GFLOP/s", "floor", "part", "operators", "place"];
+        let head = ["time/step", "share", "calls", "bytes", "GFLOP/s", "floor", "part", "place", "operators"];
         let mut lines = vec![head.map(str::to_string).to_vec()];
         lines.extend(launches.iter().take(shown).map(|launch| self.line(launch)));
         writeln!(f)?;
@@ -71,8 +71,9 @@ impl Profile {
             if launch.flops > 0 && rate.is_finite() { format!("{rate:.2}") } else { "-".to_string() },
             floor.map_or("-".to_string(), |floor| percent(floor, 1.0)),
             part(launch).to_string(),
+            launch.place.as_ref().map_or("-".to_string(), |place| place.to_string()),
+            // The last, as a chain may have many operators.
             format!("{} -> {}", launch.operators.join(" + "), launch.value),
-            launch.place.as_ref().map_or(String::new(), |place| place.to_string()),
         ]
     }
 }
