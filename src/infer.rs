@@ -1,6 +1,7 @@
 //! Inference: computes the outputs of a network for rows.
 
 mod pool;
+mod profiled;
 
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use paddle_core::plan::Backend;
 
 use self::pool::Plan;
 pub(crate) use self::pool::{Draws, Inference};
+pub(crate) use self::profiled::inference;
 use crate::Error;
 use crate::batch::{AnyRows, Rows, RowsOf};
 use crate::metrics::Metrics;

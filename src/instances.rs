@@ -12,7 +12,7 @@ use paddle_kernels::cpu::Cpu;
 use crate::metrics::Metrics;
 use crate::parameters::Parameters;
 use crate::trainer::{Call, Steps};
-use crate::{checkpoint, infer};
+use crate::{checkpoint, infer, trainer};
 
 /// Names the functions whose instances other crates link. It is public so that rustc compiles it; nobody calls it.
 #[doc(hidden)]
@@ -35,6 +35,8 @@ pub fn instances() {
     black_box(Call::<Cpu>::end as fn(_, _, _) -> _);
     black_box(infer::fetch::<Cpu> as fn(&_, &_, &_, &_, _) -> _);
     black_box(infer::measure::<Cpu> as fn(&_, &_, &_, _, &mut dyn FnMut(usize, f32, &Metrics)) -> _);
+    black_box(trainer::training::<Cpu> as fn(_, _, _, _, _) -> _);
+    black_box(infer::inference::<Cpu> as fn(_, _) -> _);
     black_box(checkpoint::write::<Cpu> as fn(&mut _, &_, _) -> _);
     black_box(checkpoint::read::<Cpu> as fn(&_, &mut _, &mut _) -> _);
 }

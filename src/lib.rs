@@ -42,6 +42,7 @@
 //! | run it | [`infer`]; [`load_inference_model`] for those of PaddlePaddle |
 //! | test it | [`testing`] |
 //! | look into it | [`summary()`], [`Network::program`], [`RunStats`]; [`core`] has the levels below |
+//! | see where time and memory go | [`Trainer::profile`], [`profile::infer`] |
 //! | draw it | [`plot`]; [`Options::curve`] |
 //!
 //! | feature, on by default | what is there with it |
@@ -58,6 +59,7 @@ extern crate self as paddle;
 
 mod batch;
 pub mod checkpoint;
+mod columns;
 #[doc(hidden)]
 pub mod const_text;
 #[cfg(feature = "data")]
@@ -90,6 +92,7 @@ mod parameters;
 #[cfg(feature = "plot")]
 pub mod plot;
 mod position;
+pub mod profile;
 mod progress;
 mod random;
 pub mod reader;
@@ -130,6 +133,7 @@ pub use paddle_macros::network;
 pub use paddle_macros::{__import, __import_items};
 pub use parameter_name::{ParameterGroup, ParameterName};
 pub use parameters::{Networks, ParameterError, Parameters};
+pub use profile::Profile;
 pub use setting::SettingError;
 pub use summary::{Summary, summary, summary_with};
 pub use train_loop::Ended;

@@ -10,6 +10,7 @@ use paddle_core::passes::freeze::freeze;
 use paddle_core::program::{BlockId, Definition, Dim, VarId};
 
 use crate::Error;
+use crate::columns::write_columns;
 use crate::model::Model;
 use crate::options::Options;
 use crate::parameters::Networks;
@@ -130,7 +131,7 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for network in &self.networks {
             writeln!(f, "{}", network.name)?;
-            write_columns(f, &network.layers)?;
+            write_columns(f, &network.layers, 0)?;
             writeln!(f)?;
         }
         let names = self.networks.iter().map(|network| network.name.clone());
@@ -140,25 +141,9 @@ impl fmt::Display for Summary {
             columns.into_iter().chain(line.changes.iter().map(|change| change.to_string())).collect()
         };
         let lines: Vec<Vec<String>> = std::iter::once(head).chain(self.parameters.iter().map(line)).collect();
-        write_columns(f, &lines)?;
+        write_columns(f, &lines, 0)?;
         write!(f, "{} elements in {} parameters", self.elements(), self.parameters.len())
     }
-}
-
-/// Writes lines in columns, each as wide as its widest entry.
-fn write_columns(f: &mut fmt::Formatter<'_>, lines: &[Vec<String>]) -> fmt::Result {
-    let mut widths = Vec::new();
-    for line in lines {
-        widths.resize(widths.len().max(line.len()), 0);
-        for (width, entry) in widths.iter_mut().zip(line) {
-            *width = entry.chars().count().max(*width);
-        }
-    }
-    for line in lines {
-        let padded = line.iter().zip(&widths).map(|(entry, &width)| format!("  {entry:width$}"));
-        writeln!(f, "{}", padded.collect::<String>().trim_end())?;
-    }
-    Ok(())
 }
 
 /// The inputs and layers of one network.

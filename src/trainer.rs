@@ -4,6 +4,7 @@ mod call;
 pub(crate) mod checkpoint;
 mod not_finite;
 mod plan;
+mod profiled;
 mod shards;
 mod steps;
 
@@ -19,6 +20,7 @@ pub(crate) use self::call::Call;
 use self::call::Reading;
 pub use self::not_finite::CostNotFinite;
 use self::plan::Plan;
+pub(crate) use self::profiled::training;
 pub(crate) use self::steps::Steps;
 use crate::Error;
 use crate::batch::{Rows, RowsOf};
@@ -28,6 +30,7 @@ use crate::metrics::Metrics;
 use crate::network::{Network, Spec, Trainable, TrainableInPart};
 use crate::options::Options;
 use crate::parameters::{ParameterError, Parameters};
+use crate::profile::{self, Profile};
 use crate::reader::IntoItem;
 use crate::stored;
 use crate::train_loop::{self, Ended, Step};
@@ -230,6 +233,41 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
             self.steps.step(&self.updater, net.model()?, parameters, &RowsOf::new(&rows), options)?;
         let Plan { metrics, session, .. } = &self.steps.plans[at];
         Ok(Outcome { cost, rows, metrics, stats: session.executor.stats() })
+    }
+
+    /// Trains on all batches of a reader, a step for each, and measures where time and memory go. Of the options, those
+    /// about what is computed count, as in [`step_with`](Self::step_with). If there is more than one batch, the first is
+    /// not measured: its step plans the network and allocates memory.
+    ///
+    /// ```
+    /// use paddle::reader::Reader;
+    /// use paddle::{Options, Parameters, Sgd, Trainer, network};
+    ///
+    /// let net = network!(|x: Tensor<f32, _, 2>, y: Tensor<f32, _, 1>| mean(square(fc(x, 1) - y)));
+    /// let rows = [net.row([0.0, 1.0], 1.0), net.row([1.0, 1.0], -2.0), net.row([1.0, 0.0], 1.0)];
+    /// let (mut parameters, mut trainer) = (Parameters::create(&net)?, Trainer::new(Sgd::new(0.1)));
+    /// let batches = rows.iter().cycle().batch(2).take(11);
+    /// let profile = trainer.profile(&net, &mut parameters, batches, &Options::default())?;
+    /// assert_eq!((profile.steps(), trainer.steps(&net)?), (10, 11));
+    /// println!("{profile}");
+    /// # Ok::<(), paddle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`step_with`](Self::step_with), those of a batch as [`Error::BatchFailed`]; [`Error::NoBatch`] if the
+    /// reader has no batch; [`Error::Reader`] if it fails. The steps before the error count.
+    pub fn profile<S: TrainableInPart, R>(
+        &mut self,
+        net: &Network<S>,
+        parameters: &mut Parameters<B>,
+        reader: R,
+        options: &Options,
+    ) -> Result<Profile, Error>
+    where
+        R: IntoIterator<Item: IntoItem<Data: Rows<S>>>,
+    {
+        let Trainer { updater, steps } = self;
+        profile::measure(reader, &mut *training(steps, updater, net.model()?, parameters, options))
     }
 
     /// Trains on all batches of a reader, and calls `handler` with each event. Returns why the training ended.

@@ -3,7 +3,7 @@
 use ndarray::Array2;
 use paddle::attribute::network;
 use paddle::core::plan::Backend;
-use paddle::{Adam, Batch, Error, Network, Options, Parameters, Trainer};
+use paddle::{Adam, Batch, Error, Network, Options, Parameters, Profile, Trainer};
 
 use crate::random::{field, symmetric, weights};
 use crate::workload::{POOL, Workload};
@@ -49,6 +49,15 @@ impl<B: Backend + Clone> Workload for Gan<B> {
         let (net, trainer, options) = &mut self.g;
         let g_cost = trainer.step_with(net, &mut self.parameters, for_g, options)?.cost();
         Ok(d_cost + g_cost)
+    }
+
+    fn profile(&mut self, steps: usize) -> Result<Vec<Profile>, Error> {
+        let (net, trainer, options) = &mut self.d;
+        let batches = self.pool.iter().map(|(for_d, _)| for_d).cycle().take(steps);
+        let of_d = trainer.profile(net, &mut self.parameters, batches, options)?;
+        let (net, trainer, options) = &mut self.g;
+        let batches = self.pool.iter().map(|(_, for_g)| for_g).cycle().take(steps);
+        Ok(vec![of_d, trainer.profile(net, &mut self.parameters, batches, options)?])
     }
 }
 

@@ -18,7 +18,6 @@ mod lenet;
 mod lstm;
 mod mlp;
 mod process;
-mod profile;
 mod random;
 mod ranking;
 mod regression;
@@ -36,7 +35,6 @@ use std::time::{Duration, Instant};
 use arguments::{Arguments, USAGE};
 use paddle::Cpu;
 use paddle::core::plan::Backend;
-use profile::Profiled;
 use workload::{CHECKED, POOL, Workload};
 
 /// The runs of which the median counts.
@@ -83,8 +81,7 @@ fn measure_all(arguments: &Arguments) -> Run {
     for name in names {
         let cpu = Cpu::with_threads(arguments.threads)?;
         if arguments.profile {
-            let profiled = Profiled::new(cpu);
-            print_profile(&mut *workload(name, profiled.clone())?, &profiled)?;
+            print_profile(&mut *workload(name, cpu)?)?;
         } else if env::var_os("PEER_SERVE").is_some_and(|value| value == "1") {
             serve(name, arguments.threads, &mut *workload(name, cpu)?)?;
         } else {
@@ -177,13 +174,12 @@ fn measure(name: &str, threads: usize, workload: &mut dyn Workload) -> Run {
     Ok(())
 }
 
-fn print_profile(workload: &mut dyn Workload, profiled: &Profiled<Cpu>) -> Run {
+fn print_profile(workload: &mut dyn Workload) -> Run {
     check(workload)?;
     let steps = steps_per_run(workload)?;
-    profiled.reset();
-    let start = Instant::now();
-    run(workload, CHECKED, steps)?;
-    println!("{}", profiled.report(steps as u32, start.elapsed()));
+    for profile in workload.profile(steps)? {
+        println!("{profile:#}");
+    }
     Ok(())
 }
 

@@ -2,7 +2,9 @@
 
 use ndarray::{Array2, ArrayD};
 use paddle::core::plan::Backend;
-use paddle::{Batch, Error, Network, Parameters, Spec, Trainable, Trainer, Updater, infer};
+use paddle::{
+    Batch, Error, Network, Options, Parameters, Profile, Spec, Trainable, Trainer, Updater, infer, profile,
+};
 
 /// The number of batches in host memory.
 pub(crate) const POOL: usize = 8;
@@ -19,6 +21,9 @@ pub(crate) trait Workload {
     fn prepare(&mut self, _number: usize) -> Result<(), Error> {
         Ok(())
     }
+
+    /// Measures where the time of about so many steps goes: a profile for each network of the workload.
+    fn profile(&mut self, steps: usize) -> Result<Vec<Profile>, Error>;
 
     /// The batches whose results are compared: the first step, and the last.
     fn compared(&self) -> [usize; 2] {
@@ -74,6 +79,14 @@ impl<S: Trainable, B: Backend + Clone, U: Updater> Workload for Training<S, B, U
             _ => Ok(()),
         }
     }
+
+    fn profile(&mut self, steps: usize) -> Result<Vec<Profile>, Error> {
+        self.prepare(0)?;
+        let most = self.restart.as_ref().map_or(steps, |(after, _)| steps.min(*after));
+        let batches = self.pool.iter().cycle().take(most);
+        let (net, options) = (&self.net, Options::default());
+        Ok(vec![self.trainer.profile(net, &mut self.parameters, batches, &options)?])
+    }
 }
 
 /// Calls of a network on the pool.
@@ -96,6 +109,11 @@ impl<S: Spec, B: Backend + Clone> Workload for Inference<S, B> {
         // The others compare the first class of the first batch, and the last class of the last one.
         let class = if at + 1 == POOL { probabilities.len() - 1 } else { 0 };
         Ok(probabilities[[0, class]])
+    }
+
+    fn profile(&mut self, steps: usize) -> Result<Vec<Profile>, Error> {
+        let batches = self.pool.iter().cycle().take(steps);
+        Ok(vec![profile::infer(&self.net, &self.parameters, batches)?])
     }
 
     fn compared(&self) -> [usize; 2] {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use paddle_core::ops::Program;
 use paddle_core::passes::Pipeline;
 use paddle_core::passes::optimize::Settings;
-use paddle_core::plan::{Backend, Buffers, Numbers, Part, RunError};
+use paddle_core::plan::{Backend, Buffers, Executor, Numbers, Part, RunError};
 use paddle_core::program::VarId;
 
 use super::shards::Shards;
@@ -91,11 +91,16 @@ impl<B: Backend> Plan<B> {
     /// Sets the numbers of the next step.
     pub(super) fn begin(&mut self, Moment { seed, step, rate }: Moment) {
         self.rates.iter_mut().for_each(|value| value.set_scalar(rate));
-        let update = self.in_shards.as_mut().map(|shards| &mut shards.updating);
-        for executor in [Some(&mut self.session.executor), update].into_iter().flatten() {
+        for executor in self.executors() {
             executor.set_seed(seed);
             executor.set_step(step);
         }
+    }
+
+    /// The executors of a step: one or, in shards, two.
+    pub(super) fn executors(&mut self) -> impl Iterator<Item = &mut Executor<B>> {
+        let update = self.in_shards.as_mut().map(|shards| &mut shards.updating);
+        [Some(&mut self.session.executor), update].into_iter().flatten()
     }
 
     /// Computes all but the update. Returns the number of rows and the cost. An error leaves the parameters as they

@@ -110,7 +110,7 @@ impl<B: Backend + Clone> Steps<B> {
 
     /// The indices of the plan of a network, which is made when it is first needed, and of the states of its
     /// parameters.
-    fn plan(
+    pub(super) fn plan(
         &mut self,
         updater: &dyn Updater,
         model: &Arc<Model>,

@@ -4,7 +4,7 @@
 use super::window::Image;
 use super::{
     AccuracyClass, Attribute, AttributeError, AttributeReader, Attributes, Effects, Gradient, GradientError,
-    Infer, Mismatch, MismatchKind, Operation, Padding, Sample, Schema, Slot, Window,
+    Infer, Mismatch, MismatchKind, Operation, Operator, Padding, Program, Sample, Schema, Slot, Window,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -123,6 +123,10 @@ impl Operation for Conv2d {
         Ok(vec![self.output(cx)?])
     }
 
+    fn multiplications(&self, program: &Program, operator: &Operator) -> Option<Vec<Dim>> {
+        Some(products_of_windows(program, operator.outputs[0], operator.inputs[1]))
+    }
+
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let inputs = [g.input(0), g.input(1), g.grad(0)?];
         let mut grads = Vec::with_capacity(2);
@@ -220,6 +224,10 @@ impl Operation for Conv2dGrad {
         Ok(vec![cx.ty(self.of as usize).clone()])
     }
 
+    fn multiplications(&self, program: &Program, operator: &Operator) -> Option<Vec<Dim>> {
+        Some(products_of_windows(program, operator.inputs[2], operator.inputs[1]))
+    }
+
     fn samples() -> Vec<Sample> {
         Self::prototypes()
             .iter()
@@ -228,6 +236,13 @@ impl Operation for Conv2dGrad {
             })
             .collect()
     }
+}
+
+/// The sizes whose product is the number of multiplications: each element of `image` is multiplied with, or summed over, the
+/// elements behind the first axis of `filter`.
+pub(super) fn products_of_windows(program: &Program, image: VarId, filter: VarId) -> Vec<Dim> {
+    let shape = |var| program.shape(program.ty(var));
+    shape(image).into_iter().chain(shape(filter).into_iter().skip(1)).collect()
 }
 
 /// Samples of convolutions. `with` adds an input in the shape of the result.

@@ -1,10 +1,11 @@
 //! `conv2d_transpose`: the linear map from the result of a convolution to its images, with the same filters. It is the
 //! convolution's gradient with respect to its images, as an operator of its own. So its own gradients are convolutions.
 
+use super::conv2d::products_of_windows;
 use super::window::Image;
 use super::{
     AccuracyClass, Conv2d, Conv2dGrad, Conv2dGradKind, Effects, Gradient, GradientError, Infer, Mismatch,
-    MismatchKind, Operation, Padding, Sample, Schema, Slot,
+    MismatchKind, Operation, Operator, Padding, Program, Sample, Schema, Slot,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -132,6 +133,10 @@ impl Operation for Conv2dTranspose {
             dims.push(size);
         }
         Ok(vec![Type { dims, ..*cx.ty(0) }])
+    }
+
+    fn multiplications(&self, program: &Program, operator: &Operator) -> Option<Vec<Dim>> {
+        Some(products_of_windows(program, operator.inputs[0], operator.inputs[1]))
     }
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {

@@ -58,7 +58,7 @@ impl Operation for Gather {
             &Schema {
                 name: "gather",
                 doc: "The elements of x along an axis at the indices in index.",
-                inputs: &[Slot::of("X"), Slot::of("Index")],
+                inputs: &[Slot::of("X").picked(), Slot::of("Index")],
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::MOVED,
                 effects: Effects::ROW_WISE,

@@ -52,7 +52,7 @@ impl Operation for GatherNd {
             &Schema {
                 name: "gather_nd",
                 doc: "The parts of x at positions.",
-                inputs: &[Slot::of("X"), Slot::of("Index")],
+                inputs: &[Slot::of("X").picked(), Slot::of("Index")],
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::MOVED,
                 effects: Effects::ROW_WISE,

@@ -59,7 +59,7 @@ impl Operation for LookupTable {
             &Schema {
                 name: "lookup_table_v2",
                 doc: "The rows of w at the indices in ids.",
-                inputs: &[Slot::of("Ids"), Slot::of("W")],
+                inputs: &[Slot::of("Ids"), Slot::of("W").picked()],
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::MOVED,
                 effects: Effects::ROW_WISE,

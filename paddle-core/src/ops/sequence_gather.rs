@@ -38,7 +38,10 @@ impl Operation for SequenceGather {
             &Schema {
                 name: "sequence_gather",
                 doc: "The tokens of x at the positions in index, each in the sequence of its row.",
-                inputs: &[Slot::of("X").with_offsets(), Slot::of("Index").with_offsets().without_gradient()],
+                inputs: &[
+                    Slot::of("X").with_offsets().picked(),
+                    Slot::of("Index").with_offsets().without_gradient(),
+                ],
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::MOVED,
                 effects: Effects { linear: Linear::In(&[0]), ..Effects::OF_SEQUENCES },

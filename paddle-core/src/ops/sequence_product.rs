@@ -3,9 +3,9 @@
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
-    Sample, Schema, Slot,
+    Operator, Program, Sample, Schema, Slot,
 };
-use crate::program::{DType, RowsId, Type, VarId};
+use crate::program::{DType, Dim, RowsId, Type, VarId};
 
 /// The product of two tokens for each pair of them.
 ///
@@ -66,6 +66,12 @@ fn weights(cx: &Infer<'_>, pairs: Option<RowsId>, values: usize) -> Result<(), M
     cx.need_type(0, &lead)
 }
 
+/// The sizes whose product is the number of multiplications: for each pair, the elements of a token.
+fn products_of_pairs(program: &Program, pairs: VarId, tokens: VarId) -> Vec<Dim> {
+    let pairs = program.shape(program.ty(pairs)).into_iter().take(1);
+    pairs.chain(program.ty(tokens).dims.iter().cloned()).collect()
+}
+
 impl Operation for SequenceProduct {
     fn schema(&self) -> &'static Schema {
         const {
@@ -86,6 +92,10 @@ impl Operation for SequenceProduct {
 
     fn is_ours(&self) -> bool {
         true
+    }
+
+    fn multiplications(&self, program: &Program, operator: &Operator) -> Option<Vec<Dim>> {
+        Some(products_of_pairs(program, operator.inputs[2], operator.inputs[0]))
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
@@ -148,6 +158,10 @@ impl Operation for SequenceWeigh {
         true
     }
 
+    fn multiplications(&self, program: &Program, operator: &Operator) -> Option<Vec<Dim>> {
+        Some(products_of_pairs(program, operator.inputs[0], operator.inputs[1]))
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         let rows = pairs(cx, 3, 1, 2)?;
         weights(cx, rows, 1)?;
@@ -189,6 +203,10 @@ impl Operation for SequenceSpread {
 
     fn is_ours(&self) -> bool {
         true
+    }
+
+    fn multiplications(&self, program: &Program, operator: &Operator) -> Option<Vec<Dim>> {
+        Some(products_of_pairs(program, operator.inputs[0], operator.inputs[1]))
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {

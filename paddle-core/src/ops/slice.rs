@@ -197,7 +197,7 @@ impl Operation for Slice {
         const SCHEMA: Schema = Schema {
             name: "slice",
             doc: "A part of x.",
-            inputs: &[Slot::of("Input")],
+            inputs: &[Slot::of("Input").picked()],
             outputs: &[Slot::of("Out")],
             accuracy: AccuracyClass::MOVED,
             effects: Effects { linear: Linear::In(&[0]), ..Effects::ROW_WISE },

@@ -50,7 +50,7 @@ impl Operation for TakeAlongAxis {
             &Schema {
                 name: "take_along_axis",
                 doc: "For each place, an element from along an axis.",
-                inputs: &[Slot::of("Input"), Slot::of("Index")],
+                inputs: &[Slot::of("Input").picked(), Slot::of("Index")],
                 outputs: &[Slot::of("Result")],
                 accuracy: AccuracyClass::MOVED,
                 effects: Effects::ROW_WISE,

@@ -67,7 +67,7 @@ impl Operation for UpdateRows {
                 doc,
                 inputs: const {
                     &[
-                        Slot::of("Param").changed(),
+                        Slot::of("Param").changed().picked(),
                         Slot::of("Grad"),
                         Slot::of("LearningRate"),
                         Slot::of("Ids"),
@@ -130,7 +130,8 @@ impl Operation for UpdateRows {
     fn input(&self, k: usize) -> Slot {
         let slot = self.schema().input(k);
         let of_update = k.checked_sub(FIRST_ROW_STATE).map(|state| self.update.input(FIRST_STATE + state));
-        Slot { is_changed: slot.is_changed || of_update.is_some_and(|slot| slot.is_changed), ..slot }
+        let is_changed = slot.is_changed || of_update.is_some_and(|slot| slot.is_changed);
+        Slot { is_changed, is_picked: is_changed, ..slot }
     }
 
     fn samples() -> Vec<Sample> {

@@ -5,8 +5,9 @@ use std::ops::Range;
 use super::backend::{Backend, Extent, Layout, Move, Side};
 use super::numbers::Numbers;
 use super::stats::RunStats;
+use super::work::Work;
 use crate::ops::Join;
-use crate::program::{Check, DType, Dim, Located, Place, SymbolId};
+use crate::program::{Check, DType, Dim, Located, Place, Role, SymbolId};
 
 /// The number of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -142,10 +143,23 @@ pub(super) enum Origin {
 /// The operators of a group.
 #[derive(Clone, Debug)]
 pub(super) struct Operators {
-    /// The names of the operators, in order. A fused group has several.
+    /// The names of the operators in messages, in order. A fused group has several.
     pub(super) names: Vec<String>,
+    /// The kinds of the operators, in order.
+    pub(super) kinds: Vec<String>,
+    pub(super) role: Role,
     /// The source place of the first operator.
     pub(super) place: Option<Place>,
+}
+
+/// What a profile says of a launch.
+#[derive(Clone, Debug)]
+pub(super) struct LaunchWork {
+    pub(super) work: Work,
+    /// The instruction, counted through all blocks, to which the launch belongs.
+    pub(super) at: usize,
+    /// The slot of the first result or, if there is none, of the first input.
+    pub(super) value: Option<SlotId>,
 }
 
 /// Sorts sequences by length.
@@ -471,6 +485,8 @@ pub(super) struct Plan<K> {
     pub(super) backups: Vec<Backup<K>>,
     /// The origins of the launches, by their numbers.
     pub(super) origins: Vec<Origin>,
+    /// The work of the launches, by their numbers.
+    pub(super) work: Vec<LaunchWork>,
     /// The operands of all launches.
     pub(super) operands: Vec<SlotId>,
     /// For each operand, whether its location changes during a run, as that of a slot on the tape does.

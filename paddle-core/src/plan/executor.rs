@@ -1,5 +1,7 @@
 //! The executor: runs a program, planned for a backend, on batches of any size.
 
+use std::time::Duration;
+
 use super::backend::{Backend, HostSlice, HostSliceMut, Memories, OWN_MEMORIES, Side, Values};
 use super::code::{Home, Input, Kernel, KnownOffsets, Plan, SlotId};
 use super::error::{PlanError, RunError};
@@ -8,6 +10,7 @@ use super::lower::lower;
 use super::machine::{FallbackRun, Machine, State, nth_seed};
 use super::numbers::{Numbers, first_not_finite};
 use super::offsets::{OffsetsError, check_levels};
+use super::profile::{Clock, PartKind, PlanProfile, Recorder};
 use super::stats::RunStats;
 use super::storage::{Buffers, Storage};
 use super::tape::Tape;
@@ -70,6 +73,8 @@ pub struct Executor<B: Backend> {
     begun: bool,
     seed: u64,
     step: u64,
+    /// What is measured, if that is asked for.
+    recorder: Option<Box<Recorder>>,
 }
 
 /// The queue and the memory on the fallback.
@@ -125,6 +130,7 @@ impl<B: Backend> Executor<B> {
             begun: false,
             seed: 0,
             step: 0,
+            recorder: None,
         })
     }
 
@@ -154,6 +160,13 @@ impl<B: Backend> Executor<B> {
     /// values, if a check of the program does not hold, or if the batch is too large. The executor is then as it was:
     /// another batch may begin, or the same one once there is memory.
     pub fn begin<'a>(&mut self, feed: &dyn Fn(usize) -> Feed<'a>) -> Result<(), RunError> {
+        let from = self.recorder.as_ref().map(|recorder| recorder.now());
+        let result = self.take_batch(feed);
+        self.record(PartKind::Begin, from);
+        result
+    }
+
+    fn take_batch<'a>(&mut self, feed: &dyn Fn(usize) -> Feed<'a>) -> Result<(), RunError> {
         self.begun = false;
         self.bind(feed)?;
         if self.bound != self.before || self.layouts.is_empty() {
@@ -448,6 +461,7 @@ impl<B: Backend> Executor<B> {
         parameters: ParameterAccess<'_, B>,
         states: &mut Buffers<B>,
     ) -> Result<(), RunError> {
+        let from = self.recorder.as_ref().map(|recorder| recorder.now());
         let result = self.on_machine(parameters, states, |machine| {
             let (compute, update) = machine.plan.code[0].split_at(machine.plan.update_from);
             match part {
@@ -455,6 +469,11 @@ impl<B: Backend> Executor<B> {
                 Part::Update => machine.update(update),
             }
         });
+        let kind = match part {
+            Part::Compute => PartKind::Compute,
+            Part::Update => PartKind::Update,
+        };
+        self.record(kind, from);
         self.begun = result.is_ok();
         // Collected and made sizes are known only now.
         if !self.plan.grown.is_empty() || !self.plan.made.is_empty() {
@@ -515,6 +534,7 @@ impl<B: Backend> Executor<B> {
             version,
             seed: nth_seed(self.seed, self.step),
             step: self.step,
+            recorder: self.recorder.as_deref_mut(),
         })
     }
 
@@ -535,6 +555,26 @@ impl<B: Backend> Executor<B> {
             Home::Parameter(Side::Own, number) => Some(number),
             _ => None,
         })
+    }
+
+    /// Begins to measure what each launch takes, by this clock. Until [`end_profile`](Self::end_profile), the host waits
+    /// for each launch before the next, so runs take longer; what they compute stays the same.
+    pub fn begin_profile(&mut self, clock: Clock) -> Result<(), OutOfMemory> {
+        self.recorder = Some(Box::new(Recorder::new(self.plan.work.len(), clock)?));
+        Ok(())
+    }
+
+    /// Ends to measure. Returns what was measured; none if nothing was to be. The memory is that of the last batch.
+    pub fn end_profile(&mut self) -> Option<PlanProfile> {
+        let recorder = self.recorder.take()?;
+        Some(recorder.finish(&self.plan, self.layouts.last(), &self.state.tapes))
+    }
+
+    /// Records a part that began at a time.
+    fn record(&mut self, kind: PartKind, from: Option<Duration>) {
+        if let (Some(recorder), Some(from)) = (&mut self.recorder, from) {
+            recorder.passed(kind, from);
+        }
     }
 
     /// The counters of products since [`clear_stats`](Executor::clear_stats), over all batches and parts.

@@ -1,8 +1,7 @@
 //! The machine: runs the instructions of a plan.
 
 use super::backend::{
-    Backend, Extent, Fault, HostSliceMut, HostVec, KernelError, Launch, Location, Memories, Memory, Side,
-    Token,
+    Backend, Extent, Fault, HostSliceMut, KernelError, Location, Memories, Memory, Side, Token,
 };
 use super::code::{
     Home, IfCode, Instruction, JoinHow, Kernel, LaunchCode, Operators, Origin, Plan, SelectCode, Slot, SlotId,
@@ -10,6 +9,7 @@ use super::code::{
 use super::error::RunError;
 use super::layout::MemoryLayout;
 use super::numbers::{NotFinite, Numbers, badness, look};
+use super::profile::Recorder;
 use super::stats::RunStats;
 use super::tape::Tape;
 use crate::memory::OutOfMemory;
@@ -40,7 +40,7 @@ pub(super) struct State {
     /// The offsets that a sort has read, if the host had none.
     pub(super) offsets: Vec<i64>,
     /// The locations of [`Plan::operands`]. Before a launch, those of its operands that move are computed anew.
-    locations: Vec<Location>,
+    pub(super) locations: Vec<Location>,
     /// The counters of products.
     pub(super) stats: RunStats,
 }
@@ -131,6 +131,8 @@ pub(super) struct Machine<'a, B: Backend> {
     pub(super) seed: u64,
     /// The number of the step, for messages.
     pub(super) step: u64,
+    /// What launches take is recorded here, if that is asked for.
+    pub(super) recorder: Option<&'a mut Recorder>,
 }
 
 impl<B: Backend> Machine<'_, B> {
@@ -163,11 +165,15 @@ impl<B: Backend> Machine<'_, B> {
 
     /// Waits for all work in both queues.
     fn finish(&mut self) -> Result<(), RunError> {
+        self.drain().map_err(|fault| self.failed(fault))
+    }
+
+    /// Waits for all work in both queues. Errors with the first fault.
+    pub(super) fn drain(&mut self) -> Result<(), Fault> {
         let own = self.backend.finish(self.queue);
         let beside =
             self.fallback.as_mut().map_or(Ok(()), |fallback| fallback.backend.finish(fallback.queue));
-        let found = self.fault.take().map_or(Ok(()), Err);
-        found.and(own).and(beside).map_err(|fault| self.failed(fault))
+        self.fault.take().map_or(Ok(()), Err).and(own).and(beside)
     }
 
     /// Runs the instructions of a block.
@@ -210,7 +216,7 @@ impl<B: Backend> Machine<'_, B> {
         }
     }
 
-    fn elements(&self, slot: SlotId) -> usize {
+    pub(super) fn elements(&self, slot: SlotId) -> usize {
         let sizes = self.plan.slots[slot.0].shape.iter().map(|extent| extent.get(&self.state.sizes));
         // The product of the sizes in front of a size of zero may overflow.
         sizes.fold(1, usize::saturating_mul)
@@ -226,34 +232,6 @@ impl<B: Backend> Machine<'_, B> {
         place.map(|place| self.plan.place(place))
     }
 
-    /// Puts a launch into the queue of its side.
-    pub(super) fn launch(&mut self, code: &LaunchCode<Kernel<B>>) {
-        if self.fault.is_some() {
-            return;
-        }
-        let plan = self.plan;
-        for at in code.operands.clone() {
-            if plan.moving[at] {
-                self.state.locations[at] = self.locate(plan.operands[at]);
-            }
-        }
-        let launch = Launch {
-            sizes: &self.state.sizes,
-            locations: &self.state.locations[code.operands.clone()],
-            seed: self.seed,
-            number: code.number,
-            version: self.version,
-        };
-        match (&code.kernel, &mut self.fallback) {
-            (Kernel::Own(kernel), _) => self.backend.launch(self.queue, kernel, launch, &mut self.memories),
-            (Kernel::Fallback(kernel), Some(fallback)) => {
-                fallback.backend.launch(fallback.queue, kernel, launch, &mut fallback.memories);
-            }
-            (Kernel::Transfer(dtype), Some(_)) => self.transfer(code, *dtype),
-            (Kernel::Fallback(_) | Kernel::Transfer(_), None) => {}
-        }
-    }
-
     /// Runs a launch to its end, and errors if its operators have computed a number that a run may not compute.
     fn launch_checked(&mut self, code: &LaunchCode<Kernel<B>>) -> Result<(), RunError> {
         let plan = self.plan;
@@ -266,35 +244,6 @@ impl<B: Backend> Machine<'_, B> {
         self.launch(code);
         self.finish()?;
         self.check_numbers(operands, code.inputs, allowed, operators)
-    }
-
-    /// Copies a value from one side to the other.
-    fn transfer(&mut self, code: &LaunchCode<Kernel<B>>, dtype: DType) {
-        let [from, to] = *self.plan.operands(code) else { return };
-        let count = self.elements(to);
-        let sides = [from, to].map(|slot| self.plan.slots[slot.0].home.side());
-        let [from, to] = [from, to].map(|slot| self.locate(slot));
-        let Some(fallback) = &mut self.fallback else { return };
-        let mut copy = || {
-            let failed = |error: OutOfMemory| Fault { launch: code.number, error: error.into() };
-            let mut elements = HostVec::zeros(dtype, count).map_err(failed)?;
-            match sides {
-                [Side::Own, _] => {
-                    let token = self.backend.read(self.queue, from, dtype, count, &mut self.memories);
-                    self.backend.wait(self.queue, token, elements.as_mut_slice())?;
-                    let FallbackRun { backend, queue, memories } = fallback;
-                    backend.write(queue, elements.as_slice(), to, memories);
-                }
-                [Side::Fallback, _] => {
-                    let FallbackRun { backend, queue, memories } = fallback;
-                    let token = backend.read(queue, from, dtype, count, memories);
-                    backend.wait(queue, token, elements.as_mut_slice())?;
-                    self.backend.write(self.queue, elements.as_slice(), to, &mut self.memories);
-                }
-            }
-            Ok(())
-        };
-        self.fault = copy().err();
     }
 
     /// Puts a copy of elements to the host into the queue.
@@ -367,7 +316,7 @@ impl<B: Backend> Machine<'_, B> {
     /// The error of a launch for whose work there is no memory.
     fn out_of_memory(&self, error: OutOfMemory, origin: &Origin) -> RunError {
         RunError::OutOfMemory(match origin {
-            Origin::Operators(Operators { names, place }) => {
+            Origin::Operators(Operators { names, place, .. }) => {
                 let operator = names.join(" + ");
                 match self.place(*place) {
                     Some(place) => error.wanted_for(format_args!("`{operator}` at {place}")),

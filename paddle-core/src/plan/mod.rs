@@ -14,6 +14,7 @@ mod error;
 mod executor;
 mod facts;
 mod fuse;
+mod launch;
 mod layout;
 mod live;
 mod loops;
@@ -21,12 +22,14 @@ mod lower;
 mod machine;
 mod numbers;
 mod offsets;
+mod profile;
 mod schedule;
 mod show;
 mod stats;
 mod storage;
 mod switches;
 mod tape;
+mod work;
 
 pub use crate::memory::OutOfMemory;
 pub use backend::{
@@ -38,6 +41,10 @@ pub use error::{PlanError, RunError};
 pub use executor::{Executor, Feed, Part};
 pub use numbers::{Numbers, not_finite};
 pub use offsets::{OffsetsError, check_levels, check_offsets};
+pub use profile::{
+    Clock, LaunchEvent, LaunchProfile, MemoryKind, MemoryProfile, PartEvent, PartKind, Peak, Peaks,
+    PlanProfile, VariableMemory,
+};
 pub use stats::{ProductStats, RunStats};
 pub use storage::{
     Buffers, Storage, StorageError, Stored, StoredValues, check_initializers, initialize, initialize_states,

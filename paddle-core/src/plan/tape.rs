@@ -111,6 +111,11 @@ impl Tape {
         self.base[lane.0] + self.cursor[lane.0]
     }
 
+    /// The bytes of a lane.
+    pub(super) fn room(&self, lane: LaneId) -> usize {
+        self.room[lane.0]
+    }
+
     /// Makes sure that there is room for this many iterations of a loop.
     pub(super) fn reserve<B: Backend, K>(
         &mut self,

@@ -20,6 +20,9 @@ pub struct Slot {
     pub passes_gradient: bool,
     /// The operator changes this input in place. It is a parameter, or a state.
     pub is_changed: bool,
+    /// The operator reads, or changes, only some elements of this input: as many as another operand has. Others choose them, as
+    /// ids choose the rows of a table.
+    pub is_picked: bool,
     /// This output is used only by the gradient of the others, and has no gradient of its own.
     pub is_intermediate: bool,
 }
@@ -34,6 +37,7 @@ impl Slot {
             has_offsets: false,
             passes_gradient: true,
             is_changed: false,
+            is_picked: false,
             is_intermediate: false,
         }
     }
@@ -61,6 +65,11 @@ impl Slot {
     /// The slot as one that is changed in place.
     pub const fn changed(self) -> Slot {
         Slot { is_changed: true, ..self }
+    }
+
+    /// The slot as one of which only some elements are read or changed.
+    pub const fn picked(self) -> Slot {
+        Slot { is_picked: true, ..self }
     }
 
     /// The slot as one that is used only by the gradient of the other outputs.

@@ -2,7 +2,7 @@
 
 use super::{ControlFlow, Form, Gradient, GradientError, Sample};
 use crate::ops::{AccuracyClass, Infer, Linear, Mismatch, OfShards, Op, Operator, Program, Schema, Slot};
-use crate::program::{RowsId, Type, VarId};
+use crate::program::{Dim, RowsId, Type, VarId};
 
 /// A mode of a network that does not train all of its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,15 @@ pub trait Operation {
     /// The kind of computation, if passes treat it specially.
     fn form(&self, _program: &Program, _operator: &Operator) -> Option<Form> {
         None
+    }
+
+    /// The sizes whose product is the number of multiplications, for an operator that is a sum of products. `None` for all
+    /// others.
+    fn multiplications(&self, program: &Program, operator: &Operator) -> Option<Vec<Dim>> {
+        let [first, _] = operator.contraction(program)?.factors;
+        let summed = program.shape(program.ty(operator.inputs[first.input]));
+        let summed = first.axes.iter().map(|&axis| summed[axis].clone());
+        Some(program.shape(program.ty(operator.outputs[0])).into_iter().chain(summed).collect())
     }
 
     /// The questions that passes ask an operator that owns blocks.

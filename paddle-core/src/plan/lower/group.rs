@@ -10,9 +10,10 @@ use super::super::error::PlanError;
 use super::super::live::At;
 use super::super::schedule::Unit;
 use super::super::storage::stream;
+use super::super::work::Work;
 use super::Lowering;
 use crate::ops::{Fill, Op, Operator, Program};
-use crate::program::{BlockId, Definition, RowsId, VarId};
+use crate::program::{BlockId, Definition, RowsId, Site, VarId};
 
 /// The row spaces of the tokens of the sequences that an operator goes along, in the order of its offsets.
 fn sequences(program: &Program, operator: &Operator) -> impl Iterator<Item = RowsId> {
@@ -55,6 +56,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         };
         let mut known: BTreeMap<(VarId, Layout), Operand> = BTreeMap::new();
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        let mut multiplications = Vec::new();
         for (operator, &at) in operators.iter().zip(&unit.operators) {
             let at = (id, at);
             let element_wise = operator.op.effects().element_wise;
@@ -108,6 +110,10 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 };
                 known.insert(key, operand);
                 writes.push(operand);
+            }
+            if !reads.is_empty() {
+                let sizes = operator.op.operation().multiplications(program, operator);
+                multiplications.push(sizes.map(|sizes| sizes.iter().map(|size| self.extent(size)).collect()));
             }
             let op = GroupOp { op: operator.op.clone(), inputs: reads, outputs: writes };
             match element_wise {
@@ -163,9 +169,12 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let mut names: Vec<String> =
             operators.iter().map(|operator| program.called(operator).to_string()).collect();
         names.dedup();
-        let origin = Origin::Operators(Operators { names, place: first.site.place });
+        let kinds = operators.iter().map(|operator| operator.op.operation().called().to_string()).collect();
+        let Site { place, role, .. } = first.site;
+        let origin = Origin::Operators(Operators { names, kinds, role, place });
+        let work = Work::of_group(&group, multiplications, |dtype| self.backend.element_bytes(dtype));
         let product = operators.iter().find_map(|operator| self.product(operator));
-        let launch = self.launch_code(kernel, reads, writes, origin);
+        let launch = self.launch_code(kernel, reads, writes, origin, work);
         code.push(Instruction::Launch(LaunchCode { product, ..launch }));
         code.extend(back);
         Ok(())

@@ -14,8 +14,8 @@ use self::slots::OpenLoop;
 use super::arrange::Arrangement;
 use super::backend::{Backend, Move, Side};
 use super::code::{
-    Backup, Home, Input, Instruction, Kernel, Lane, LoopId, LoopInfo, Operators, Order, Origin, Output, Plan,
-    Sequences, Slot, SlotId, Space, TakenSequences,
+    Backup, Home, Input, Instruction, Kernel, Lane, LaunchWork, LoopId, LoopInfo, Operators, Order, Origin,
+    Output, Plan, Sequences, Slot, SlotId, Space, TakenSequences,
 };
 use super::error::PlanError;
 use super::facts::Facts;
@@ -65,6 +65,8 @@ struct Lowering<'a, B: Backend> {
     code: Vec<Vec<Instruction<Kernel<B>>>>,
     /// The origins of the launches, by their numbers.
     origins: Vec<Origin>,
+    /// The work of the launches, by their numbers.
+    work: Vec<LaunchWork>,
     /// The operands of all launches.
     operands: Vec<SlotId>,
     inputs: Vec<Input>,
@@ -135,6 +137,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             open: Vec::new(),
             code: vec![Vec::new()],
             origins: Vec::new(),
+            work: Vec::new(),
             operands: Vec::new(),
             inputs: Vec::new(),
             update_from: None,
@@ -279,7 +282,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
 
     fn origin(&self, operator: &Operator) -> Origin {
         let names = vec![self.program.called(operator).to_string()];
-        Origin::Operators(Operators { names, place: operator.site.place })
+        let kinds = vec![operator.op.operation().called().to_string()];
+        Origin::Operators(Operators { names, kinds, role: operator.site.role, place: operator.site.place })
     }
 
     fn finish(mut self, mut code: Vec<Instruction<Kernel<B>>>) -> Result<Plan<Kernel<B>>, PlanError> {
@@ -344,6 +348,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             update_from,
             backups,
             origins: self.origins,
+            work: self.work,
             moving: self.operands.iter().map(|slot| self.memory.slots[slot.0].home.is_moving()).collect(),
             operands: self.operands,
             slots: self.memory.slots,

@@ -1,8 +1,11 @@
 //! Lowering of moves: the groups that the runtime needs beside those of operators.
 
 use super::super::backend::{Backend, Extent, Group, Layout, Move, OperandType, Side};
-use super::super::code::{Home, Instruction, Kernel, LaunchCode, Origin, SelectCode, Slot, SlotId};
+use super::super::code::{
+    Home, Instruction, Kernel, LaunchCode, LaunchWork, Origin, SelectCode, Slot, SlotId,
+};
 use super::super::error::PlanError;
+use super::super::work::Work;
 use super::Lowering;
 use crate::program::DType;
 
@@ -39,6 +42,8 @@ impl<B: Backend> Lowering<'_, B> {
     ) -> Result<LaunchCode<Kernel<B>>, PlanError> {
         let types = |operands: &[MoveOperand]| operands.iter().map(|(_, ty)| ty.clone()).collect();
         let group = Group::of_move(kind, types(inputs), types(outputs));
+        let bytes = |dtype| self.backend.element_bytes(dtype);
+        let work = Work::of_move(kind, &group.inputs, &group.outputs, bytes);
         // All operands are on one side.
         let side = self.memory.slots[outputs[0].0.0].home.side();
         let kernel = self.compile(side, &group).map_err(|error| PlanError::Unsupported {
@@ -49,7 +54,7 @@ impl<B: Backend> Lowering<'_, B> {
         })?;
         let [inputs, outputs] =
             [inputs, outputs].map(|operands| operands.iter().map(|(slot, _)| *slot).collect());
-        Ok(self.launch_code(kernel, inputs, outputs, Origin::Move(kind)))
+        Ok(self.launch_code(kernel, inputs, outputs, Origin::Move(kind), work))
     }
 
     /// A launch of a kernel, with a number of its own.
@@ -59,9 +64,12 @@ impl<B: Backend> Lowering<'_, B> {
         inputs: Vec<SlotId>,
         outputs: Vec<SlotId>,
         origin: Origin,
+        work: Work,
     ) -> LaunchCode<Kernel<B>> {
         let number = u32::try_from(self.origins.len()).expect("a program has fewer operators than that");
         self.origins.push(origin);
+        let value = outputs.first().or(inputs.first()).copied();
+        self.work.push(LaunchWork { work, at: self.now, value });
         let (first, count) = (self.operands.len(), inputs.len());
         self.operands.extend(inputs.into_iter().chain(outputs));
         LaunchCode { kernel, operands: first..self.operands.len(), inputs: count, number, product: None }
@@ -79,7 +87,11 @@ impl<B: Backend> Lowering<'_, B> {
     /// Compiles a copy of a value to the other side.
     pub(super) fn transfer(&mut self, from: SlotId, to: SlotId) -> Instruction<Kernel<B>> {
         let kernel = Kernel::Transfer(self.memory.slots[to.0].dtype);
-        Instruction::Launch(self.launch_code(kernel, vec![from], vec![to], Origin::Move(Move::Transfer)))
+        let [(_, read), (_, written)] = [from, to].map(|slot| self.operand(slot));
+        let work =
+            Work::of_move(Move::Transfer, &[read], &[written], |dtype| self.backend.element_bytes(dtype));
+        let origin = Origin::Move(Move::Transfer);
+        Instruction::Launch(self.launch_code(kernel, vec![from], vec![to], origin, work))
     }
 
     /// Returns the slot if it is on this side, or else a new slot of the same type on it, for the current instruction
