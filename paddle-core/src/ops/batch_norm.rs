@@ -1,10 +1,10 @@
 //! `batch_norm`: normalises each channel by its mean and its variance over the batch.
 
 use super::{
-    AccuracyClass, Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Mode,
-    Op, Operation, Sample, Scale, Schema, Slot,
+    AccuracyClass, Binary, BinaryKind, Composition, Effects, Gradient, GradientError, Infer, Mismatch,
+    MismatchKind, Mode, Op, Operation, Reshape, Sample, Scale, Schema, Slot, Unary, UnaryKind,
 };
-use crate::program::{Dim, Type, VarId};
+use crate::program::{BuildError, Dim, Type, VarId};
 
 /// `Y = (X - mean) / √(variance + epsilon) · Scale + Bias`, for each channel, the dimension behind the rows.
 ///
@@ -138,6 +138,31 @@ impl Operation for BatchNorm {
             }
         }
         Ok(grads)
+    }
+
+    /// `factor · X + shift`: both follow from the parameters.
+    fn composed(&self, c: &mut Composition<'_>) -> Result<Option<VarId>, BuildError> {
+        if !self.is_test {
+            return Ok(None);
+        }
+        let [x, scale, bias, mean, variance] = std::array::from_fn(|k| c.input(k));
+        let binary = |kind| Binary { kind };
+        let positive = c.emit(Scale { scale: 1.0, bias: self.epsilon }, &[variance])?;
+        let inverse = c.emit(Unary::of(UnaryKind::Rsqrt), &[positive])?;
+        let mut factor = c.emit(binary(BinaryKind::Mul), &[inverse, scale])?;
+        let moved = c.emit(binary(BinaryKind::Mul), &[mean, factor])?;
+        let mut shift = c.emit(binary(BinaryKind::Sub), &[bias, moved])?;
+        let ty = c.ty(x);
+        // The channels are in front of the elements of an image.
+        let behind = ty.dims.len() - 1 - usize::from(ty.rows.is_none());
+        if behind > 0 {
+            let ones = std::iter::repeat_n(Dim::from(1), behind);
+            let dims: Vec<Dim> = c.ty(scale).dims.iter().cloned().chain(ones).collect();
+            factor = c.emit(Reshape { dims: dims.clone() }, &[factor])?;
+            shift = c.emit(Reshape { dims }, &[shift])?;
+        }
+        let scaled = c.emit(binary(BinaryKind::Mul), &[x, factor])?;
+        c.emit(binary(BinaryKind::Add), &[scaled, shift]).map(Some)
     }
 
     fn in_mode(&self, mode: Mode) -> Option<Op> {

@@ -3,6 +3,7 @@
 pub mod accumulate;
 pub mod backward;
 pub mod clip;
+pub mod compose;
 pub mod freeze;
 mod gradient_paths;
 pub mod hoist;

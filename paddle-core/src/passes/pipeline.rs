@@ -6,6 +6,7 @@ use std::fmt;
 
 use super::accumulate::{accumulate, from_sums, refuse_lazy};
 use super::backward::backward;
+use super::compose::compose;
 use super::freeze::{freeze, leave_out};
 use super::hoist::hoist;
 use super::optimize::{Settings, UpdateRule, optimize};
@@ -95,7 +96,8 @@ impl<'a> Pipeline<'a> {
             test_mode(program);
             Ok(())
         });
-        Pipeline::new([test_mode].into_iter().chain(simplified()))
+        let compose = Pass::new("compose", |program| Ok(compose(program)?));
+        Pipeline::new([test_mode, compose].into_iter().chain(simplified()))
     }
 
     /// Applies the passes. Debug builds verify the program after each.

@@ -30,6 +30,8 @@ pub(super) enum Home {
     Lane(Side, LaneId),
     /// In the pool: the value is kept after the run.
     Pool,
+    /// Among the prepared values, which are kept until parameters change.
+    Prepared,
     /// On the fallback, in memory that slots share as in the arena.
     Staging,
     /// The parameter of this number, on one of the sides.
@@ -45,7 +47,7 @@ impl Home {
     /// The side that the slot or lane is on.
     pub(super) fn side(self) -> Side {
         match self {
-            Home::Arena | Home::Pool | Home::Iteration { .. } => Side::Own,
+            Home::Arena | Home::Pool | Home::Prepared | Home::Iteration { .. } => Side::Own,
             Home::Staging => Side::Fallback,
             Home::Lane(side, _) | Home::Parameter(side, _) | Home::State(side, _) => side,
         }
@@ -477,6 +479,8 @@ pub(super) struct Backup<K> {
 /// A planned program, which a machine can run.
 #[derive(Debug)]
 pub(super) struct Plan<K> {
+    /// The instructions that compute the prepared values. They run in front of the others when parameters have changed.
+    pub(super) prepare: Vec<Instruction<K>>,
     /// The instructions of each block. The global block comes first.
     pub(super) code: Vec<Vec<Instruction<K>>>,
     /// The first instruction of the global block that belongs to the update.

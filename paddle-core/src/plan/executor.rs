@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::backend::{Backend, HostSlice, HostSliceMut, Memories, OWN_MEMORIES, Side, Values};
+use super::backend::{
+    Backend, HostSlice, HostSliceMut, Memories, OWN_MEMORIES, Side, Values, no_memories,
+};
 use super::code::{Home, Input, Kernel, KnownOffsets, Plan, SlotId};
 use super::error::{PlanError, RunError};
 use super::layout::{MemoryLayout, capacity};
@@ -40,10 +42,11 @@ pub enum Part {
     Update,
 }
 
-/// The indices of the arena, the tape and the pool among a run's own memories.
+/// The indices of the arena, the tape, the pool and the prepared values among an executor's own memories.
 const ARENA: usize = 0;
 pub(super) const TAPE: usize = 1;
 const POOL: usize = 2;
+const PREPARED: usize = 3;
 
 /// The number of layouts that are kept.
 const LAYOUTS: usize = 4;
@@ -62,7 +65,7 @@ pub struct Executor<B: Backend> {
     queue: B::Queue,
     /// The queue and the memory of the fallback, if there is one.
     fallback: Option<Fallback<B>>,
-    /// Arena, tape and pool. Parameters and states are the caller's.
+    /// Arena, tape, pool and prepared values. Parameters and states are the caller's.
     buffers: [B::Buffer; OWN_MEMORIES],
     /// The bytes of each buffer.
     lengths: [usize; OWN_MEMORIES],
@@ -70,6 +73,8 @@ pub struct Executor<B: Backend> {
     bound: Vec<Option<usize>>,
     before: Vec<Option<usize>>,
     shapes: Vec<Vec<usize>>,
+    /// The version of the parameters that the prepared values follow from; none if they are to be computed.
+    prepared: Option<u64>,
     begun: bool,
     seed: u64,
     step: u64,
@@ -80,7 +85,7 @@ pub struct Executor<B: Backend> {
 /// The queue and the memory on the fallback.
 struct Fallback<B: Backend> {
     queue: <B::Fallback as Backend>::Queue,
-    /// The arena, the tape and the pool on the fallback.
+    /// The same memories on the fallback.
     buffers: [<B::Fallback as Backend>::Buffer; OWN_MEMORIES],
     /// The bytes of the arena.
     length: usize,
@@ -88,7 +93,7 @@ struct Fallback<B: Backend> {
 
 impl<B: Backend> Fallback<B> {
     fn new(backend: &B::Fallback) -> Result<Self, OutOfMemory> {
-        let buffers = [backend.allocate(0)?, backend.allocate(0)?, backend.allocate(0)?];
+        let buffers = no_memories(backend)?;
         Ok(Fallback { queue: backend.queue()?, buffers, length: 0 })
     }
 }
@@ -109,7 +114,7 @@ impl<B: Backend> Executor<B> {
         numbers: Numbers,
     ) -> Result<Self, PlanError> {
         let plan = lower(&backend, program, storage, states, numbers)?;
-        let buffers = [backend.allocate(0)?, backend.allocate(0)?, backend.allocate(0)?];
+        let buffers = no_memories(&backend)?;
         let queue = backend.queue()?;
         let fallback = backend.fallback().map(Fallback::new).transpose()?;
         let state = State::new(&plan);
@@ -127,6 +132,7 @@ impl<B: Backend> Executor<B> {
             bound: none.clone(),
             before: none,
             shapes,
+            prepared: None,
             begun: false,
             seed: 0,
             step: 0,
@@ -186,7 +192,7 @@ impl<B: Backend> Executor<B> {
         let Some(layout) = self.layouts.last() else {
             return Err(RunError::NotBegun);
         };
-        self.buffers.iter_mut().for_each(|buffer| self.backend.poison(buffer));
+        self.buffers[..PREPARED].iter_mut().for_each(|buffer| self.backend.poison(buffer));
         for (i, input) in self.plan.inputs.iter().enumerate() {
             let Feed { values, offsets, .. } = feed(i);
             if self.plan.numbers == Numbers::Finite
@@ -401,9 +407,12 @@ impl<B: Backend> Executor<B> {
     /// Allocates the memory of a layout. The old contents are lost.
     fn make_room(&mut self, layout: usize) -> Result<(), RunError> {
         let layout = &self.layouts[layout];
-        for (memory, bytes) in [(ARENA, layout.arena), (POOL, layout.pool)] {
+        for (memory, bytes) in [(ARENA, layout.arena), (POOL, layout.pool), (PREPARED, layout.prepared)] {
             let (buffer, length) = (&mut self.buffers[memory], &mut self.lengths[memory]);
             if bytes > *length {
+                if memory == PREPARED {
+                    self.prepared = None;
+                }
                 // Nothing in the buffer is needed any more, so its memory is freed before more is allocated.
                 *length = 0;
                 *buffer = self.backend.allocate(0)?;
@@ -462,13 +471,22 @@ impl<B: Backend> Executor<B> {
         states: &mut Buffers<B>,
     ) -> Result<(), RunError> {
         let from = self.recorder.as_ref().map(|recorder| recorder.now());
+        let before = self.prepared.take();
+        let mut version = None;
         let result = self.on_machine(parameters, states, |machine| {
+            version = machine.version;
             let (compute, update) = machine.plan.code[0].split_at(machine.plan.update_from);
             match part {
-                Part::Compute => machine.compute(compute),
+                Part::Compute => {
+                    let is_prepared = version.is_some() && version == before;
+                    machine.compute(if is_prepared { &[] } else { &machine.plan.prepare }, compute)
+                }
                 Part::Update => machine.update(update),
             }
         });
+        if result.is_ok() {
+            self.prepared = version;
+        }
         let kind = match part {
             Part::Compute => PartKind::Compute,
             Part::Update => PartKind::Update,

@@ -18,6 +18,8 @@ pub(super) struct MemoryLayout {
     pub(super) arena: usize,
     /// Bytes of the pool.
     pub(super) pool: usize,
+    /// Bytes of the prepared values. Their places are the same in all layouts of a plan, as their sizes are fixed.
+    pub(super) prepared: usize,
     /// Bytes of the memory on the fallback.
     pub(super) staging: usize,
     /// The capacity of each symbol.
@@ -64,6 +66,7 @@ impl MemoryLayout {
             room,
             arena: 0,
             pool: 0,
+            prepared: 0,
             staging: 0,
             capacities: capacities.to_vec(),
         };
@@ -79,6 +82,7 @@ impl MemoryLayout {
                     continue;
                 }
                 Home::Pool => &mut layout.pool,
+                Home::Prepared => &mut layout.prepared,
                 // A parameter or a state is at the beginning of its buffer.
                 Home::Lane(..) | Home::Iteration { .. } | Home::Parameter(..) | Home::State(..) => continue,
             };
@@ -125,6 +129,7 @@ impl MemoryLayout {
             Home::Arena | Home::Staging | Home::Iteration { .. } => Memory::Arena,
             Home::Lane(..) => Memory::Tape,
             Home::Pool => Memory::Pool,
+            Home::Prepared => Memory::Prepared,
             Home::Parameter(_, number) => Memory::Parameter(number),
             Home::State(_, number) => Memory::State(number),
         };
@@ -149,7 +154,7 @@ impl MemoryLayout {
 
     /// The bytes of all memories.
     pub(super) fn total(&self) -> usize {
-        self.arena.saturating_add(self.pool).saturating_add(self.staging)
+        [self.pool, self.prepared, self.staging].into_iter().fold(self.arena, usize::saturating_add)
     }
 }
 

@@ -136,11 +136,16 @@ pub(super) struct Machine<'a, B: Backend> {
 }
 
 impl<B: Backend> Machine<'_, B> {
-    /// Runs the instructions before the update. After an error, parameters and states are as they were.
-    pub(super) fn compute(&mut self, code: &[Instruction<Kernel<B>>]) -> Result<(), RunError> {
+    /// Runs the instructions that prepare values, and those before the update. After an error, parameters and states are as
+    /// they were.
+    pub(super) fn compute(
+        &mut self,
+        prepare: &[Instruction<Kernel<B>>],
+        code: &[Instruction<Kernel<B>>],
+    ) -> Result<(), RunError> {
         let plan = self.plan;
         plan.backups.iter().for_each(|backup| self.launch(&backup.save));
-        let result = self.run(code);
+        let result = self.run(prepare).and_then(|()| self.run(code));
         let result = self.finish().and(result);
         if result.is_err() {
             self.go_back()?;
@@ -210,7 +215,12 @@ impl<B: Backend> Machine<'_, B> {
                 let first = self.state.firsts[rows.0 as usize];
                 Location { memory, offset: offset + first * self.row_bytes(slot) }
             }
-            Home::Arena | Home::Staging | Home::Pool | Home::Parameter(..) | Home::State(..) => {
+            Home::Arena
+            | Home::Staging
+            | Home::Pool
+            | Home::Prepared
+            | Home::Parameter(..)
+            | Home::State(..) => {
                 self.layout.location(self.plan, slot)
             }
         }

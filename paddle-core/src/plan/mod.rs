@@ -22,6 +22,7 @@ mod lower;
 mod machine;
 mod numbers;
 mod offsets;
+mod prepare;
 mod profile;
 mod schedule;
 mod show;

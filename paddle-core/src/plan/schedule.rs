@@ -71,7 +71,7 @@ fn is_epilogue<B: Backend>(
     let ops = &program.block(id).ops;
     let ([at], Some(begin)) = (&body.operators[..], chain.operators.first()) else { return false };
     let (operator, first) = (&ops[*at], &ops[*begin]);
-    let &[result] = &operator.outputs[..] else { return false };
+    let Some(&result) = operator.outputs.first() else { return false };
     let layout = |at: usize| arrangement.of_operand((id, at), result);
     let fuses = match body.side {
         Side::Own => backend.fuses(&operator.op),
@@ -81,13 +81,13 @@ fn is_epilogue<B: Backend>(
     let shape = |var| (program.ty(var).rows, &program.ty(var).dims);
     let effects = operator.op.effects();
     fuses
-        && effects.pure
         && !effects.element_wise
         && first.op.effects().element_wise
         && body.side == chain.side
         && is_optimize(operator) == is_optimize(first)
         && shape(result) == shape(first.outputs[0])
         && layout(*at) == layout(*begin)
+        && chain.operators.iter().all(|&at| program.ty(ops[at].outputs[0]).dtype == program.ty(result).dtype)
         && chain.operators.len() < LONGEST
         && chain.operators.iter().any(|&at| ops[at].inputs.contains(&result))
 }

@@ -10,7 +10,7 @@ impl<K> fmt::Display for Plan<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("plan {\n")?;
         let (compute, update) = self.code[0].split_at(self.update_from);
-        for (part, code) in [("compute", compute), ("update", update)] {
+        for (part, code) in [("prepare", &self.prepare[..]), ("compute", compute), ("update", update)] {
             if !code.is_empty() {
                 writeln!(f, "  {part} {{")?;
                 self.write_code(f, code, 2)?;
@@ -46,6 +46,7 @@ impl<K> Plan<K> {
             },
             Home::Iteration { of, .. } => format!("{name}: in {}", self.slots[of.0].name),
             Home::Pool => format!("{name}: pool"),
+            Home::Prepared => format!("{name}: prepared"),
             Home::Staging => format!("{name}: fallback {birth}..{death}"),
             Home::Parameter(side, number) => format!("{name}: {}parameter {number}", on(side)),
             Home::State(side, number) => format!("{name}: {}state {number}", on(side)),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::backend::HostVec;
 use super::backend::{
     Backend, Extent, Fault, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch, Location, Memories,
-    Memory, Operand, OperandType, Side, Values,
+    Memory, Operand, OperandType, Side, Values, no_memories,
 };
 use super::error::PlanError;
 use crate::memory::OutOfMemory;
@@ -450,7 +450,7 @@ fn run_alone<B: Backend>(
     seed: u64,
 ) -> Result<(), StartError> {
     let mut queue = backend.queue()?;
-    let own = &mut [backend.allocate(0)?, backend.allocate(0)?, backend.allocate(0)?];
+    let own = &mut no_memories(backend)?;
     let mut memories = Memories { own, parameters: Values::Write(parameters), states: &mut [] };
     let kernel = backend.compile(group).map_err(|error| StartError::Kernel(error.message))?;
     let locations = [Location { memory: output, offset: 0 }];

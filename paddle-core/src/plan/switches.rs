@@ -17,11 +17,13 @@ pub(super) struct Passes {
     pub(super) fuse: bool,
     /// The [epilogues](super::schedule) of operators.
     pub(super) epilogue: bool,
+    /// The [preparation](super::prepare) of what follows from parameters alone.
+    pub(super) prepare: bool,
 }
 
 impl Passes {
-    const ALL: Passes = Passes { arrange: true, fuse: true, epilogue: true };
-    const NONE: Passes = Passes { arrange: false, fuse: false, epilogue: false };
+    const ALL: Passes = Passes { arrange: true, fuse: true, epilogue: true, prepare: true };
+    const NONE: Passes = Passes { arrange: false, fuse: false, epilogue: false, prepare: false };
 
     /// The passes that the environment leaves on; none where each operator's numbers are checked.
     pub(super) fn new(numbers: Numbers) -> Result<Passes, PlanError> {
@@ -39,6 +41,7 @@ impl Passes {
                 "-arrange" => passes.arrange = false,
                 "-fuse" => passes.fuse = false,
                 "-epilogue" => passes.epilogue = false,
+                "-prepare" => passes.prepare = false,
                 _ => return Err(PlanError::Switch { found: switch.to_string() }),
             }
         }
@@ -54,7 +57,7 @@ mod tests {
     fn switches_are_names_behind_a_minus() {
         assert_eq!(Passes::parse("").unwrap(), Passes::ALL);
         assert_eq!(Passes::parse(" -fuse ").unwrap(), Passes { fuse: false, ..Passes::ALL });
-        assert_eq!(Passes::parse("-arrange,-epilogue, -fuse,").unwrap(), Passes::NONE);
+        assert_eq!(Passes::parse("-arrange,-epilogue, -fuse,-prepare,").unwrap(), Passes::NONE);
         for nonsense in ["fuse", "-fues", "-fuse;-arrange", "all"] {
             let error = Passes::parse(nonsense).unwrap_err();
             assert!(matches!(&error, PlanError::Switch { found } if found == nonsense), "{error:?}");

@@ -3,8 +3,10 @@
 use paddle_core::memory::OutOfMemory;
 use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Memories, Operand, Unsupported};
 
+use super::epilogue::Epilogue;
 use super::isa::Isa;
 use super::operands::{Operands, Signature, Slot};
+use super::ops::elementwise::Program;
 use crate::memory::Buffer;
 use crate::team::Team;
 
@@ -31,11 +33,18 @@ pub(super) type Compiled = (Signature, Box<dyn Body>);
 pub struct Kernel {
     signature: Signature,
     body: Box<dyn Body>,
+    epilogue: Option<Box<Epilogue>>,
 }
 
 impl Kernel {
     pub(super) fn new((signature, body): Compiled) -> Kernel {
-        Kernel { signature, body }
+        Kernel { signature, body, epilogue: None }
+    }
+
+    /// A kernel with an epilogue.
+    pub(super) fn with_epilogue((signature, body): Compiled, chain: (Signature, Program)) -> Kernel {
+        let epilogue = Some(Box::new(Epilogue::new(chain, &signature)));
+        Kernel { signature, body, epilogue }
     }
 
     pub(super) fn reserve(&self, sizes: &[usize]) -> Result<(), OutOfMemory> {
@@ -48,7 +57,12 @@ impl Kernel {
         launch: Launch<'_>,
         memories: &mut Memories<'_, Buffer>,
     ) -> Result<(), KernelError> {
-        self.body.launch(machine, Operands::new(&self.signature, &launch, memories))
+        match &self.epilogue {
+            None => self.body.launch(machine, Operands::new(&self.signature, &launch, memories)),
+            Some(epilogue) => epilogue.launch(machine, launch, memories, |operands| {
+                self.body.launch(machine, operands.of(&self.signature))
+            }),
+        }
     }
 }
 

@@ -93,6 +93,12 @@ impl Matmul {
         });
     }
 
+    /// Whether the tiles are whole rows of C.
+    pub(crate) fn has_whole_rows<T>(&self) -> bool {
+        let (grid, flip) = self.grid::<T>();
+        flip || grid.across() <= 1
+    }
+
     /// The number of multiply-adds.
     fn work(&self) -> usize {
         self.m.saturating_mul(self.n).saturating_mul(self.k)
@@ -120,13 +126,13 @@ impl Matmul {
 
 /// Where matrices are that several threads read, or write parts of.
 #[derive(Clone, Copy)]
-struct Shared<T>(*mut T);
+pub(super) struct Shared<T>(pub(super) *mut T);
 
 // SAFETY: an address of elements that may be used on any thread; who dereferences it says why that is sound.
 unsafe impl<T: Sync> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
-    fn at(self, element: usize) -> *mut T {
+    pub(super) fn at(self, element: usize) -> *mut T {
         self.0.wrapping_add(element)
     }
 }

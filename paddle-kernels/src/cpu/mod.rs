@@ -4,6 +4,7 @@
 mod along_axis;
 mod broadcast;
 mod channels;
+mod epilogue;
 mod fold;
 mod id_checks;
 mod images;
@@ -189,6 +190,10 @@ impl Backend for Cpu {
         ops::supports(op)
     }
 
+    fn fuses(&self, body: &Op) -> bool {
+        ops::finishes(body)
+    }
+
     fn prefers(&self, op: &Op) -> Option<Layout> {
         ops::prefers_channels_last(op).then(Layout::channels_last)
     }
@@ -205,10 +210,10 @@ impl Backend for Cpu {
         if group.types().any(|ty| !ty.layout.is_row_major() && ty.layout != Layout::channels_last()) {
             return kernel::unsupported("operands in another layout than row-major order and channels last");
         }
-        Ok(Kernel::new(match group.body {
-            Some(Body::Move(kind)) => moves::compile(kind, group)?,
-            Some(Body::Operator(_)) | None => ops::compile(group)?,
-        }))
+        match group.body {
+            Some(Body::Move(kind)) => moves::compile(kind, group).map(Kernel::new),
+            Some(Body::Operator(_)) | None => ops::compile(group),
+        }
     }
 
     fn allocate(&self, bytes: usize) -> Result<Buffer, OutOfMemory> {

@@ -6,6 +6,7 @@
 
 use paddle_core::plan::{ALIGNMENT, Launch, Location, Memories, OperandType};
 
+use super::epilogue::Finish;
 use super::number::Element;
 use crate::memory::{self, Buffer};
 
@@ -21,7 +22,7 @@ pub(super) fn elements(layout: &OperandType, sizes: &[usize]) -> usize {
 pub(super) type Slot = (usize, OperandType);
 
 /// The operands that a kernel reads and writes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Signature {
     pub(super) reads: Vec<Slot>,
     pub(super) writes: Vec<Slot>,
@@ -37,6 +38,7 @@ pub(super) struct Operands<'a> {
     launch: &'a Launch<'a>,
     /// The memories of the run. They are borrowed exclusively, except parameters that are only read.
     memories: &'a Memories<'a, Buffer>,
+    finish: Finish<'a>,
 }
 
 impl<'a> Operands<'a> {
@@ -46,7 +48,7 @@ impl<'a> Operands<'a> {
         launch: &'a Launch<'a>,
         memories: &'a mut Memories<'_, Buffer>,
     ) -> Self {
-        let operands = Operands { signature, launch, memories };
+        let operands = Operands { signature, launch, memories, finish: Finish::default() };
         let Signature { reads, writes, in_place } = signature;
         reads.iter().for_each(|slot| operands.check(slot));
         for slot in writes {
@@ -70,6 +72,21 @@ impl<'a> Operands<'a> {
             assert!(free, "operand {} is written on top of another", write.0);
         }
         operands
+    }
+
+    /// Some of these operands, which have been checked.
+    pub(super) fn of(self, signature: &'a Signature) -> Self {
+        Operands { signature, ..self }
+    }
+
+    /// The same operands, with an epilogue behind what the kernel computes.
+    pub(super) fn finished_by(self, finish: Finish<'a>) -> Self {
+        Operands { finish, ..self }
+    }
+
+    /// The epilogue. The kernel has to call it for each element of its first result.
+    pub(super) fn finish(&self) -> Finish<'a> {
+        self.finish
     }
 
     /// Panics unless an operand is inside its memory and aligned for its elements.

@@ -2,7 +2,7 @@
 
 use paddle_core::plan::{
     Backend, Extent, Fault, Group, HostSlice, HostSliceMut, KernelError, Launch, Location, Memories, Memory,
-    Move, OperandType, Values,
+    Move, OWN_MEMORIES, OperandType, Values,
 };
 use paddle_core::program::DType;
 
@@ -22,7 +22,7 @@ pub(crate) fn placed(at: Location, dtype: DType, shape: &[usize]) -> Placed {
 pub(crate) struct Device<'a, B: Backend> {
     pub(crate) backend: &'a B,
     queue: B::Queue,
-    own: [B::Buffer; 3],
+    own: [B::Buffer; OWN_MEMORIES],
     parameters: [B::Buffer; 1],
     states: [B::Buffer; 1],
 }
@@ -34,7 +34,7 @@ impl<'a, B: Backend> Device<'a, B> {
         Device {
             backend,
             queue: backend.queue().unwrap(),
-            own: [allocate(arena), allocate(tape), allocate(pool)],
+            own: [allocate(arena), allocate(tape), allocate(pool), allocate(0)],
             parameters: [allocate(parameter)],
             states: [allocate(state)],
         }
@@ -50,6 +50,7 @@ impl<'a, B: Backend> Device<'a, B> {
             Memory::Arena => &mut self.own[0],
             Memory::Tape => &mut self.own[1],
             Memory::Pool => &mut self.own[2],
+            Memory::Prepared => &mut self.own[3],
             Memory::Parameter(number) => &mut self.parameters[number as usize],
             Memory::State(number) => &mut self.states[number as usize],
         }

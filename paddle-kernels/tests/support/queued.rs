@@ -182,7 +182,7 @@ impl Lent {
 
     /// Calls `work` with the memories borrowed as the CPU's.
     fn with<R>(self, work: impl FnOnce(&mut Memories<'_, memory::Buffer>) -> R) -> R {
-        let mut own = [memory::Buffer::new(), memory::Buffer::new(), memory::Buffer::new()];
+        let mut own: [memory::Buffer; OWN_MEMORIES] = std::array::from_fn(|_| memory::Buffer::new());
         let (mut parameters, mut states) = (Vec::new(), Vec::new());
         let mut swap = |(memory, buffer): &(Memory, Buffer)| {
             let numbered = |buffers: &mut Vec<memory::Buffer>, number: u32| {
@@ -194,6 +194,7 @@ impl Lent {
                 Memory::Arena => std::mem::swap(&mut own[0], &mut buffer.bytes.lock().unwrap()),
                 Memory::Tape => std::mem::swap(&mut own[1], &mut buffer.bytes.lock().unwrap()),
                 Memory::Pool => std::mem::swap(&mut own[2], &mut buffer.bytes.lock().unwrap()),
+                Memory::Prepared => std::mem::swap(&mut own[3], &mut buffer.bytes.lock().unwrap()),
                 Memory::Parameter(number) => numbered(&mut parameters, *number),
                 Memory::State(number) => numbered(&mut states, *number),
             }
@@ -206,6 +207,7 @@ impl Lent {
                 Memory::Arena => &mut own[0],
                 Memory::Tape => &mut own[1],
                 Memory::Pool => &mut own[2],
+                Memory::Prepared => &mut own[3],
                 Memory::Parameter(number) => &mut parameters[*number as usize],
                 Memory::State(number) => &mut states[*number as usize],
             };

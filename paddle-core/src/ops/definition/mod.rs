@@ -4,6 +4,7 @@
 #[macro_use]
 mod attribute;
 
+mod composition;
 mod control_flow;
 mod form;
 mod gradient;
@@ -12,6 +13,7 @@ mod operation;
 mod sample;
 
 pub use attribute::{Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Number};
+pub use composition::Composition;
 pub use control_flow::ControlFlow;
 pub use form::{Contraction, Factor, Form, SumOfRows};
 pub use gradient::{Gradient, GradientError};

@@ -1,8 +1,8 @@
 //! The trait that every operator implements.
 
-use super::{ControlFlow, Form, Gradient, GradientError, Sample};
+use super::{Composition, ControlFlow, Form, Gradient, GradientError, Sample};
 use crate::ops::{AccuracyClass, Infer, Linear, Mismatch, OfShards, Op, Operator, Program, Schema, Slot};
-use crate::program::{Dim, RowsId, Type, VarId};
+use crate::program::{BuildError, Dim, RowsId, Type, VarId};
 
 /// A mode of a network that does not train all of its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +97,12 @@ pub trait Operation {
     /// A replacement for [`Mode::Frozen`] changes no bit of the frozen parameters.
     fn in_mode(&self, _mode: Mode) -> Option<Op> {
         None
+    }
+
+    /// The first output as a composition, in which operators of their own compute what follows from parameters alone;
+    /// `None` if there is none. It is used where nothing reads the other outputs, in programs without gradients.
+    fn composed(&self, _c: &mut Composition<'_>) -> Result<Option<VarId>, BuildError> {
+        Ok(None)
     }
 
     /// The row spaces that the operator makes: tokens of new sequences, which exist once it has run.

@@ -1,5 +1,8 @@
 //! The memories of a run, and the places of values in them.
 
+use super::Backend;
+use crate::memory::OutOfMemory;
+
 /// The memories of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Memory {
@@ -10,6 +13,8 @@ pub enum Memory {
     Tape,
     /// Values that leave the run: outputs and gradients.
     Pool,
+    /// Values that follow from the parameters alone. Runs of one version of the parameters share them.
+    Prepared,
     /// The buffer of the parameter with this number in the [`Storage`](crate::plan::Storage) that the program was
     /// planned with. It outlives the run.
     Parameter(u32),
@@ -30,13 +35,18 @@ pub struct Location {
 /// The alignment of values in bytes: the size of a cache line, and of the widest vector register.
 pub const ALIGNMENT: usize = 64;
 
-/// The number of memories that belong to the run alone: arena, tape and pool.
-pub const OWN_MEMORIES: usize = 3;
+/// The number of memories that belong to the executor: arena, tape, pool, and prepared values.
+pub const OWN_MEMORIES: usize = 4;
+
+/// The memories of an executor, without any bytes.
+pub(in crate::plan) fn no_memories<B: Backend>(backend: &B) -> Result<[B::Buffer; OWN_MEMORIES], OutOfMemory> {
+    Ok([backend.allocate(0)?, backend.allocate(0)?, backend.allocate(0)?, backend.allocate(0)?])
+}
 
 /// The buffers of a run.
 #[derive(Debug)]
 pub struct Memories<'a, T> {
-    /// Arena, tape and pool, in this order.
+    /// Arena, tape, pool, and prepared values, in this order.
     pub own: &'a mut [T; OWN_MEMORIES],
     /// By number.
     pub parameters: Values<'a, T>,
@@ -100,6 +110,7 @@ impl<T> Memories<'_, T> {
             Memory::Arena => &self.own[0],
             Memory::Tape => &self.own[1],
             Memory::Pool => &self.own[2],
+            Memory::Prepared => &self.own[3],
             Memory::Parameter(number) => self.parameters.get(number),
             Memory::State(number) => &self.states[number as usize],
         }
@@ -112,6 +123,7 @@ impl<T> Memories<'_, T> {
             Memory::Arena => Some(&mut self.own[0]),
             Memory::Tape => Some(&mut self.own[1]),
             Memory::Pool => Some(&mut self.own[2]),
+            Memory::Prepared => Some(&mut self.own[3]),
             Memory::Parameter(number) => self.parameters.get_mut(number),
             Memory::State(number) => Some(&mut self.states[number as usize]),
         }
@@ -122,7 +134,7 @@ impl<T> Memories<'_, T> {
     pub fn is_writable(&self, memory: Memory) -> bool {
         match memory {
             Memory::Parameter(number) => self.parameters.is_writable(number),
-            Memory::Arena | Memory::Tape | Memory::Pool | Memory::State(_) => true,
+            Memory::Arena | Memory::Tape | Memory::Pool | Memory::Prepared | Memory::State(_) => true,
         }
     }
 }

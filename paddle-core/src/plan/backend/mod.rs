@@ -15,6 +15,7 @@ use std::fmt;
 pub use group::{Body, Extent, Group, GroupOp, Layout, Operand, OperandType, Takes};
 pub(super) use host::HostVec;
 pub use host::{HostSlice, HostSliceMut};
+pub(super) use memory::no_memories;
 pub use memory::{ALIGNMENT, Location, Memories, Memory, OWN_MEMORIES, Piece, Values};
 pub use moves::Move;
 

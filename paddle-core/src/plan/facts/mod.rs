@@ -10,6 +10,7 @@ use self::upper_bounds::Makers;
 use super::code::{GrownSizes, LoopId, MadeSize};
 use super::fuse::is_constant;
 use super::live::{At, live};
+use super::prepare::prepared;
 use crate::ops::{Op, Operator, Program};
 use crate::program::{BlockId, Definition, RowOrigin, RowsId, SymbolId, VarId};
 
@@ -27,6 +28,9 @@ pub(super) struct Facts {
     pub(super) constants: BTreeMap<VarId, At>,
     /// The parameters and states that a live operator changes.
     pub(super) changed: BTreeSet<VarId>,
+    /// The operators that depend on unchanged parameters alone, and their results.
+    pub(super) prepared: BTreeSet<At>,
+    pub(super) prepared_values: BTreeSet<VarId>,
     /// For a value that has the rows of all iterations of a loop: the variables of the body that are the part of one
     /// iteration. These are an item or a collected result.
     pub(super) parts: BTreeMap<VarId, Vec<VarId>>,
@@ -48,7 +52,8 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn new(program: &Program) -> Self {
+    /// Collects the facts. `prepares` says whether operators may be prepared.
+    pub(super) fn new(program: &Program, prepares: bool) -> Self {
         let live = live(program);
         let mut readers: BTreeMap<VarId, Vec<At>> = BTreeMap::new();
         let mut kept: BTreeSet<VarId> = program.gradients().iter().map(|pair| pair.gradient).collect();
@@ -105,7 +110,12 @@ impl Facts {
             grown.extend(grown_by(program, operator, id));
         }
         let operators = live.iter().map(|at| &program.block(at.0).ops[at.1]);
-        let changed = operators.flat_map(Operator::changed).collect();
+        let changed: BTreeSet<VarId> = operators.flat_map(Operator::changed).collect();
+        let is_fixed = |var| is_constant_parameter(program, &changed, var);
+        let prepared =
+            if prepares { prepared(program, &live, &kept, &constants, is_fixed) } else { BTreeSet::new() };
+        let outputs = prepared.iter().flat_map(|at| &program.block(at.0).ops[at.1].outputs);
+        let prepared_values = outputs.copied().collect();
         let makers = Makers::new(program);
         let mut made = Vec::new();
         for &at in &live {
@@ -128,6 +138,8 @@ impl Facts {
             results,
             constants,
             changed,
+            prepared,
+            prepared_values,
             parts,
             loop_of,
             recorded,
@@ -141,10 +153,16 @@ impl Facts {
 }
 
 impl Facts {
-    /// Whether a value is a parameter that nothing in the program changes.
-    pub(super) fn is_constant_parameter(&self, program: &Program, var: VarId) -> bool {
-        program.var(var).definition == Definition::Parameter && !self.changed.contains(&var)
+    /// Whether a value is the same in all runs until parameters change: a parameter that nothing in the program changes, or
+    /// a result of such parameters alone.
+    pub(super) fn is_fixed(&self, program: &Program, var: VarId) -> bool {
+        is_constant_parameter(program, &self.changed, var) || self.prepared_values.contains(&var)
     }
+}
+
+/// Whether a value is a parameter that nothing in the program changes.
+fn is_constant_parameter(program: &Program, changed: &BTreeSet<VarId>, var: VarId) -> bool {
+    program.var(var).definition == Definition::Parameter && !changed.contains(&var)
 }
 
 /// Adds a row space to `used`, with all row spaces that it depends on.

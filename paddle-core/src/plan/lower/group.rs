@@ -77,7 +77,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                             operand
                         }
                         None => {
-                            if self.facts.is_constant_parameter(program, input) {
+                            if self.facts.is_fixed(program, input) {
                                 group.constants.push(inputs.len());
                             }
                             inputs.push(Source::Value(input, ty.layout.clone()));
@@ -95,12 +95,12 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 reads.push(Operand::Input(inputs.len() - 1));
             }
             let mut writes = Vec::with_capacity(operator.outputs.len());
-            for &output in &operator.outputs {
+            for (k, &output) in operator.outputs.iter().enumerate() {
                 let ty = self.operand_of(at, output);
                 let key = (output, ty.layout.clone());
-                let operand = if unit.operators.len() == 1 && !element_wise
-                    || self.needs_memory(output, id, &unit.operators)
-                {
+                // An epilogue goes on with the first result of a body alone.
+                let is_written = !element_wise && (unit.operators.len() == 1 || k > 0);
+                let operand = if is_written || self.needs_memory(output, id, &unit.operators) {
                     outputs.push(key.clone());
                     group.outputs.push(ty);
                     Operand::Output(outputs.len() - 1)

@@ -40,9 +40,10 @@ pub(super) fn lower<B: Backend>(
     let mut lowering = Lowering::new(backend, program, [storage, states], numbers, passes);
     lowering.check_supported()?;
     lowering.inputs()?;
+    let prepare = lowering.prepare()?;
     let mut code = lowering.fed_sequences()?;
     code.extend(lowering.block(Program::GLOBAL)?);
-    lowering.finish(code)
+    lowering.finish(prepare, code)
 }
 
 /// The program, and the parts of its plan so far.
@@ -116,7 +117,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         numbers: Numbers,
         passes: Passes,
     ) -> Self {
-        let facts = Facts::new(program);
+        let facts = Facts::new(program, passes.prepare);
         Lowering {
             backend,
             program,
@@ -219,6 +220,20 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Ok(self.code.len() - 1)
     }
 
+    /// The instructions that compute the prepared values.
+    fn prepare(&mut self) -> Result<Vec<Instruction<Kernel<B>>>, PlanError> {
+        let (mut code, id) = (Vec::new(), Program::GLOBAL);
+        let prepared = &self.facts.prepared;
+        let units = schedule(self.backend, self.program, id, prepared, &self.arrangement, self.passes);
+        for unit in units {
+            self.now += 1;
+            self.launch(id, &unit, &mut code)?;
+        }
+        // Copies in other layouts are in memory that runs share for other values.
+        self.memory.arranged.clear();
+        Ok(code)
+    }
+
     fn block(&mut self, id: BlockId) -> Result<Vec<Instruction<Kernel<B>>>, PlanError> {
         let program = self.program;
         let block = program.block(id);
@@ -226,7 +241,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
         if let Some(rows) = block.rows {
             self.take_sequences(rows, id, None, &mut code, &mut Vec::new())?;
         }
-        let units = schedule(self.backend, program, id, &self.facts.live, &self.arrangement, self.passes);
+        let live = &self.facts.live - &self.facts.prepared;
+        let units = schedule(self.backend, program, id, &live, &self.arrangement, self.passes);
         let arranged = self.memory.arranged.clone();
         for unit in units {
             self.now += 1;
@@ -286,7 +302,11 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Origin::Operators(Operators { names, kinds, role: operator.site.role, place: operator.site.place })
     }
 
-    fn finish(mut self, mut code: Vec<Instruction<Kernel<B>>>) -> Result<Plan<Kernel<B>>, PlanError> {
+    fn finish(
+        mut self,
+        prepare: Vec<Instruction<Kernel<B>>>,
+        mut code: Vec<Instruction<Kernel<B>>>,
+    ) -> Result<Plan<Kernel<B>>, PlanError> {
         let program = self.program;
         self.now += 1;
         let mut outputs = Vec::with_capacity(program.outputs().len());
@@ -344,6 +364,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             }
         }
         Ok(Plan {
+            prepare,
             code: self.code,
             update_from,
             backups,

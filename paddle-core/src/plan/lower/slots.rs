@@ -76,6 +76,7 @@ impl<B: Backend> Lowering<'_, B> {
                 let stored = self.states.locate(self.program, var)?;
                 Home::State(stored.side, stored.number)
             }
+            Definition::Operator if self.facts.prepared_values.contains(&var) => Home::Prepared,
             Definition::Input | Definition::BlockParameter | Definition::Operator => Home::Arena,
         };
         let slot = self.slot_like(var, home);

@@ -47,6 +47,8 @@ pub enum MemoryKind {
     Tape,
     /// Outputs and gradients, which are kept when the run is over.
     Pool,
+    /// Values that follow from the parameters alone, and are kept until these change.
+    Prepared,
     /// Parameters.
     Parameter,
     /// States of the updater.
@@ -62,6 +64,7 @@ impl MemoryKind {
             MemoryKind::Arena => "arena",
             MemoryKind::Tape => "tape",
             MemoryKind::Pool => "outputs and gradients",
+            MemoryKind::Prepared => "prepared",
             MemoryKind::Parameter => "parameters",
             MemoryKind::State => "states",
             MemoryKind::Fallback => "fallback",
@@ -93,6 +96,7 @@ impl MemoryProfile {
                 Home::Iteration { .. } => return None,
                 Home::Arena => (MemoryKind::Arena, layout.room[at]),
                 Home::Pool => (MemoryKind::Pool, layout.room[at]),
+                Home::Prepared => (MemoryKind::Prepared, layout.room[at]),
                 Home::Lane(Side::Own, lane) => (MemoryKind::Tape, tapes[0].room(lane)),
                 Home::Lane(Side::Fallback, lane) => (MemoryKind::Fallback, tapes[1].room(lane)),
                 Home::Staging => (MemoryKind::Fallback, layout.room[at]),

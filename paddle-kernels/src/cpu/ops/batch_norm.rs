@@ -81,6 +81,10 @@ struct Forward<T> {
 }
 
 impl Compile for BatchNorm {
+    fn finishes(&self) -> bool {
+        true
+    }
+
     fn takes_channels_last(&self, _: usize) -> Takes {
         Takes::Alike
     }
@@ -108,6 +112,7 @@ impl Compile for BatchNorm {
 impl<T: Float> Body for Forward<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let channels = self.shape.get(operands.sizes());
+        let finish = operands.finish();
         let (reads, writes) = operands.split();
         let (x, scale, bias) = (reads.get::<T>(0), reads.get::<T>(1), reads.get::<T>(2));
         let on = (machine.isa, &machine.team);
@@ -142,8 +147,8 @@ impl<T: Float> Body for Forward<T> {
             }
             let of = [&*mean, &*factors, bias];
             match channels {
-                Channels::Neighbours(rows) => rows.normalise(on, x, of, y),
-                Channels::Planes(planes) => planes.normalise(on, x, of, y),
+                Channels::Neighbours(rows) => rows.normalise(on, x, of, (y, finish)),
+                Channels::Planes(planes) => planes.normalise(on, x, of, (y, finish)),
             }
         })?)
     }

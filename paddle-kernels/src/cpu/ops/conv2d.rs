@@ -32,6 +32,7 @@ use paddle_core::plan::{Extent, KernelError, OperandType, Takes, Unsupported};
 
 use self::panels::{Elements, Plane, Slide, Windows};
 use super::Compile;
+use crate::cpu::epilogue::Finish;
 use crate::cpu::images::{Images, ImagesType};
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::matmul::{Grid, Operand, Product};
@@ -68,6 +69,10 @@ fn takes(operand: usize) -> Takes {
 
 impl Compile for Conv2d {
     fn prefers_channels_last(&self) -> bool {
+        true
+    }
+
+    fn finishes(&self) -> bool {
         true
     }
 
@@ -115,6 +120,10 @@ impl Compile for Conv2dGrad {
 
 impl Compile for Conv2dTranspose {
     fn prefers_channels_last(&self) -> bool {
+        true
+    }
+
+    fn finishes(&self) -> bool {
         true
     }
 
@@ -205,7 +214,7 @@ impl<T: Float> Convolution<T> {
 impl<T: Float> Body for Convolution<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let s = self.sizes(operands.sizes());
-        let version = operands.version().filter(|_| self.constant);
+        let (version, finish) = (operands.version().filter(|_| self.constant), operands.finish());
         let (reads, writes) = operands.split();
         let (first, second, out) = (reads.get::<T>(0), reads.get::<T>(1), writes.one::<T>());
         let images = s.images * s.groups * s.channels * s.input.len();
@@ -218,15 +227,21 @@ impl<T: Float> Body for Convolution<T> {
         };
         assert_eq!([first.len(), second.len(), out.len()], expected, "the shapes that were compiled");
         let (scratch, from) = ((&self.scratch, version), [first, second]);
-        let run = |s: Sizes, [first, second]: [&[T]; 2], out: &mut [T]| match self.pass {
-            Pass::Forward => s.forward(machine, scratch, [first, second], out),
-            Pass::Grad(Conv2dGradKind::Input) => s.grad_input(machine, scratch, [first, second], out),
-            Pass::Grad(Conv2dGradKind::Filter) => s.grad_filter(machine, &self.scratch, [first, second], out),
+        let run = |s: Sizes, finish: Finish<'_>, from: [&[T]; 2], out: &mut [T]| match self.pass {
+            Pass::Forward => s.forward(machine, scratch, from, out, finish),
+            Pass::Grad(Conv2dGradKind::Input) => {
+                s.grad_input(machine, scratch, from, out)?;
+                finish.all(&machine.team, out);
+                Ok(())
+            }
+            Pass::Grad(Conv2dGradKind::Filter) => s.grad_filter(machine, &self.scratch, from, out),
         };
         if s.last == [false; 2] || s.is_direct::<T>(self.pass) {
-            return run(s, from, out);
+            return run(s, finish, from, out);
         }
-        self.in_row_major_order(machine, s, from, out, run)
+        self.in_row_major_order(machine, s, from, out, |s, from, out| run(s, Finish::default(), from, out))?;
+        finish.all(&machine.team, out);
+        Ok(())
     }
 }
 
@@ -326,18 +341,19 @@ impl Sizes {
         scratch: (&Scratch<T>, Option<u64>),
         [input, filter]: [&[T]; 2],
         out: &mut [T],
+        finish: Finish<'_>,
     ) -> Result<(), KernelError> {
-        if self.forward_side_by_side(machine, scratch, [input, filter], out)?
-            || self.forward_pointwise(machine, scratch, [input, filter], out)?
-            || self.forward_by_tiles(machine, scratch, [input, filter], out)?
-            || self.forward_directly(machine, scratch, [input, filter], out)?
+        if self.forward_side_by_side(machine, scratch, [input, filter], (out, finish))?
+            || self.forward_pointwise(machine, scratch, [input, filter], (out, finish))?
+            || self.forward_by_tiles(machine, scratch, [input, filter], (out, finish))?
+            || self.forward_directly(machine, scratch, [input, filter], (out, finish))?
         {
             return Ok(());
         }
         let Machine { team, isa } = machine;
         let (depth, windows) = (self.channels * self.filter.len(), self.output.len());
         let grid = Grid::new::<T>(self.filters, windows, depth);
-        let out = Shared(out.as_mut_ptr());
+        let shared = Shared(out.as_mut_ptr());
         team.run(self.images * self.groups * grid.tiles(), &|index| {
             let (image, tile) = (index / grid.tiles(), index % grid.tiles());
             let group = image % self.groups;
@@ -346,13 +362,14 @@ impl Sizes {
                 k: depth,
                 a: Operand { start: filter[group * self.filters * depth..].as_ptr(), row: depth, column: 1 },
                 b: self.windows(image, input),
-                c: out.at(image * self.filters * windows),
+                c: shared.at(image * self.filters * windows),
                 c_row: windows,
                 accumulate: false,
             };
             // SAFETY: the tile is inside the result for this image and group, and no other overlaps it.
             unsafe { product.compute(*isa, rows, columns) };
         });
+        finish.all(team, out);
         Ok(())
     }
 

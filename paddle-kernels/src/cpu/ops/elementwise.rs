@@ -16,12 +16,13 @@ use super::fill;
 use crate::cpu::broadcast::Broadcast;
 use crate::cpu::kernel::{Body, Machine};
 use crate::cpu::operands::{Operands, elements};
+use crate::team::Team;
 
 mod compile;
 mod links;
 mod loops;
 
-pub(super) use compile::compile;
+pub(super) use compile::{compile, compile_epilogue};
 pub(super) use links::Link;
 use loops::{Loop, SOURCES};
 
@@ -81,7 +82,7 @@ struct Saved {
 
 /// A compiled chain.
 #[derive(Debug)]
-struct Program {
+pub(in crate::cpu) struct Program {
     constants: Vec<Constant>,
     spreads: Vec<Spread>,
     /// Operands that an output may replace. If one does, they are copied to scratch before the steps.
@@ -92,6 +93,8 @@ struct Program {
     /// The types of the operands, from which their sizes follow.
     reads: Vec<OperandType>,
     writes: Vec<OperandType>,
+    /// In an epilogue, the operand that is written where the result of the body is.
+    landing: Option<usize>,
     /// Bytes of the widest element.
     widest: usize,
     /// The number of tiles of scratch.
@@ -117,19 +120,10 @@ impl Program {
 impl Body for Program {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let count = elements(&self.layout, operands.sizes());
-        let tile = self.tile_for(operands.sizes());
-        let run =
-            Run { program: self, machine, operands: &operands, tile, replaced: self.replaced(&operands) };
-        if count <= tile {
-            if count > 0 {
-                run.chunk(0..count);
-            }
-            return Ok(());
-        }
-        let chunk = (CHUNK / self.steps.len().max(1)).max(tile) / tile * tile;
-        machine.team.run(count.div_ceil(chunk), &|index| {
-            let first = index * chunk;
-            run.chunk(first..count.min(first + chunk));
+        let run = Run::new(self, machine, &operands);
+        run.in_chunks(&machine.team, count, &|part| {
+            // SAFETY: there is no other result.
+            unsafe { run.chunk(std::ptr::null_mut(), part) }
         });
         Ok(())
     }
@@ -148,7 +142,7 @@ impl Program {
 }
 
 /// One launch of the program.
-struct Run<'a> {
+pub(in crate::cpu) struct Run<'a> {
     program: &'a Program,
     machine: &'a Machine,
     operands: &'a Operands<'a>,
@@ -156,9 +150,33 @@ struct Run<'a> {
     replaced: u64,
 }
 
-impl Run<'_> {
-    /// Runs the program on a part of the group that no other thread works on.
-    fn chunk(&self, range: Range<usize>) {
+impl<'a> Run<'a> {
+    pub(in crate::cpu) fn new(program: &'a Program, machine: &'a Machine, operands: &'a Operands<'a>) -> Self {
+        let (tile, replaced) = (program.tile_for(operands.sizes()), program.replaced(operands));
+        Run { program, machine, operands, tile, replaced }
+    }
+
+    /// Shares out `count` elements among threads.
+    pub(in crate::cpu) fn in_chunks(&self, team: &Team, count: usize, run: &(dyn Fn(Range<usize>) + Sync)) {
+        if count <= self.tile {
+            if count > 0 {
+                run(0..count);
+            }
+            return;
+        }
+        let chunk = (CHUNK / self.program.steps.len().max(1)).max(self.tile) / self.tile * self.tile;
+        team.run(count.div_ceil(chunk), &|index| {
+            let first = index * chunk;
+            run(first..count.min(first + chunk));
+        });
+    }
+
+    /// Runs the program on a part of the group that no other thread works on. `landing` is the beginning of the operand that
+    /// is [written where the body's result is](Program::landing).
+    ///
+    /// # Safety
+    /// If there is such an operand, `landing` is valid for reading and writing this part.
+    pub(in crate::cpu) unsafe fn chunk(&self, landing: *mut u8, range: Range<usize>) {
         let Program { constants, spreads, saved, steps, .. } = self.program;
         let mut scratch = Scratch(MaybeUninit::uninit());
         let scratch = (&raw mut scratch).cast::<u8>();
@@ -167,18 +185,19 @@ impl Run<'_> {
             // SAFETY: scratch holds a tile there.
             unsafe { fill::fill(constant.bits, constant.bytes, self.scratch(scratch, constant.to), longest) };
         }
-        // A chunk starts with a tile: at the first element of every period that divides the tile's length.
-        let repeats = |spread: &Spread| {
-            let period = spread.broadcast.period(self.operands.sizes());
-            period.is_some_and(|period| self.tile.is_multiple_of(period.max(1)))
+        // What repeats with a period that divides the length of tiles and the first element is the same in each tile.
+        let period = |spread: &Spread| {
+            let period = spread.broadcast.period(self.operands.sizes()).map(|period| period.max(1));
+            period.filter(|&period| self.tile.is_multiple_of(period) && range.start.is_multiple_of(period))
         };
-        for spread in spreads.iter().filter(|spread| repeats(spread)) {
-            self.spread(spread, scratch, 0, longest);
+        for (spread, period) in spreads.iter().filter_map(|spread| Some((spread, period(spread)?))) {
+            self.spread(spread, scratch, 0, longest.min(period));
+            self.repeat(spread, scratch, period, longest);
         }
         let mut first = range.start;
         while first < range.end {
             let count = self.tile.min(range.end - first);
-            for spread in spreads.iter().filter(|spread| !repeats(spread)) {
+            for spread in spreads.iter().filter(|spread| period(spread).is_none()) {
                 self.spread(spread, scratch, first, count);
             }
             for (_, saved) in saved.iter().enumerate().filter(|(i, _)| self.is_replaced(*i)) {
@@ -191,12 +210,9 @@ impl Run<'_> {
             }
             for step in steps {
                 let [x, y, z] = step.from;
-                let from = [
-                    self.address(x, scratch, first).cast_const(),
-                    self.address(y, scratch, first).cast_const(),
-                    self.address(z, scratch, first).cast_const(),
-                ];
-                let to = self.address(step.to, scratch, first);
+                let address = |place| self.address(place, scratch, landing, first);
+                let from = [address(x).cast_const(), address(y).cast_const(), address(z).cast_const()];
+                let to = address(step.to);
                 // SAFETY: operands are as long as the group, scratch is as long as a tile, and their types are those
                 // that the loop was chosen for. A step writes other scratch than it reads; what is written does not
                 // overlap what is read, unless that was saved; and other threads work on other elements.
@@ -218,12 +234,16 @@ impl Run<'_> {
 
     /// The address of element `first` of a value.
     #[inline]
-    fn address(&self, place: Place, scratch: *mut u8, first: usize) -> *mut u8 {
+    fn address(&self, place: Place, scratch: *mut u8, landing: *mut u8, first: usize) -> *mut u8 {
         match place {
             Place::Scratch(index) => self.scratch(scratch, index),
             Place::Write(write) => {
                 let bytes = self.program.writes[write].dtype.bytes();
-                self.operands.write_address(write).wrapping_add(first * bytes)
+                let start = match self.program.landing == Some(write) {
+                    true => landing,
+                    false => self.operands.write_address(write),
+                };
+                start.wrapping_add(first * bytes)
             }
             Place::Saved(saved) => {
                 let Saved { read, to } = self.program.saved[saved];
@@ -240,6 +260,20 @@ impl Run<'_> {
     fn read(&self, read: usize, first: usize) -> *mut u8 {
         let bytes = self.program.reads[read].dtype.bytes();
         self.operands.read_address(read).cast_mut().wrapping_add(first * bytes)
+    }
+
+    /// Repeats the first `period` elements of a tile of scratch up to `count` elements.
+    fn repeat(&self, spread: &Spread, scratch: *mut u8, period: usize, count: usize) {
+        let bytes = self.program.reads[spread.read].dtype.bytes();
+        let to = self.scratch(scratch, spread.to);
+        let (mut done, count) = (period * bytes, count * bytes);
+        while done < count {
+            let more = done.min(count - done);
+            // SAFETY: scratch has room for a tile, whose first `done` bytes have been written; both parts are inside of it, and
+            // do not overlap.
+            unsafe { to.copy_to_nonoverlapping(to.add(done), more) };
+            done += more;
+        }
     }
 
     /// Fills scratch with the elements of a repeated operand that belong to elements `first..first + count`.

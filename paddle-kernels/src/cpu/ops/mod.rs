@@ -11,7 +11,7 @@ mod cross_entropy;
 mod cumsum;
 mod custom;
 mod dropout;
-mod elementwise;
+pub(super) mod elementwise;
 mod expand;
 mod fill;
 mod gather;
@@ -60,7 +60,8 @@ use paddle_core::plan::{Group, Takes, Unsupported};
 use paddle_core::program::DType;
 
 use self::elementwise::Link;
-use super::kernel::{Compiled, Single};
+use super::epilogue::body_of;
+use super::kernel::{Compiled, Kernel, Single, unsupported};
 
 /// How the CPU computes an operator. An element-wise operator implements [`link`](Compile::link), and any other one
 /// [`compile`](Compile::compile).
@@ -83,6 +84,11 @@ trait Compile {
     /// How an operand with four axes is taken with the second axis as the fastest. Inputs are numbered first, then outputs.
     fn takes_channels_last(&self, _operand: usize) -> Takes {
         Takes::RowMajor
+    }
+
+    /// Whether the kernel computes an epilogue behind its first result.
+    fn finishes(&self) -> bool {
+        false
     }
 
     /// The operator's part in a chain, on operands of this type; `None` if the operator is not element-wise.
@@ -120,12 +126,25 @@ pub(super) fn takes_channels_last(op: &Op, operand: usize) -> Takes {
     }
 }
 
-pub(super) fn compile(group: &Group) -> Result<Compiled, Unsupported> {
+/// Whether the operator's kernel computes an epilogue.
+pub(super) fn finishes(op: &Op) -> bool {
+    compiler(op).finishes()
+}
+
+pub(super) fn compile(group: &Group) -> Result<Kernel, Unsupported> {
     let mut operators = group.operators();
-    match (operators.next(), operators.next()) {
-        (Some(op), None) => compiler(&op.op).compile(&Single::new(group, op)),
-        _ => elementwise::compile(group),
-    }
+    Ok(match (operators.next(), operators.next()) {
+        (Some(op), None) => Kernel::new(compiler(&op.op).compile(&Single::new(group, op))?),
+        (Some(body), Some(_)) if group.body.is_some() => {
+            if !finishes(&body.op) {
+                return unsupported(&format!("`{}` with an epilogue", body.op.name()));
+            }
+            let (alone, op, landing) = body_of(group, body)?;
+            let chain = elementwise::compile_epilogue(group, body.outputs[0], landing)?;
+            Kernel::with_epilogue(compiler(&op.op).compile(&Single::new(&alone, &op))?, chain)
+        }
+        _ => Kernel::new(elementwise::compile(group)?),
+    })
 }
 
 macro_rules! without_kernel {

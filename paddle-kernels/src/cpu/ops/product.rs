@@ -9,7 +9,7 @@ use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
-use crate::cpu::matmul::Matmul;
+use crate::cpu::matmul::{Matmul, Shared};
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
 
@@ -28,6 +28,10 @@ struct Products<T> {
 }
 
 impl Compile for ops::Matmul {
+    fn finishes(&self) -> bool {
+        true
+    }
+
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let (x, y, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
         let one = Extent::Fixed(1);
@@ -69,6 +73,10 @@ impl Compile for ops::Matmul {
 }
 
 impl Compile for Contract {
+    fn finishes(&self) -> bool {
+        true
+    }
+
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let (x, y, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
         let (Some((&m, k)), Some(&n)) = (x.1.shape.split_last(), y.1.shape.last()) else {
@@ -97,6 +105,7 @@ impl<T: Float> Body for Products<T> {
             held = [0, 1].map(|side| if has[side] { held[side] * extent } else { held[side] });
             count *= extent;
         }
+        let finish = operands.finish();
         let (reads, writes) = operands.split();
         let (a, b, c) = (reads.get::<T>(0), reads.get::<T>(1), writes.one::<T>());
         let is = |len, count: usize, rows: usize, columns: usize| {
@@ -111,7 +120,7 @@ impl<T: Float> Body for Products<T> {
             c.len()
         );
         let product = Matmul { m, n, k, trans_a: self.trans_a, trans_b: self.trans_b };
-        let (team, from, to) = (&machine.team, [a.as_ptr(), b.as_ptr()], c.as_mut_ptr());
+        let (team, from, to) = (&machine.team, [a.as_ptr(), b.as_ptr()], Shared(c.as_mut_ptr()));
         let steps = &steps[..self.counted.len()];
         let starts = |index: usize| {
             let (mut rest, mut starts) = (index, [0, 0]);
@@ -125,10 +134,17 @@ impl<T: Float> Body for Products<T> {
         // SAFETY: the slices have as many matrices of these sizes as are counted, and C is borrowed exclusively.
         unsafe {
             match steps {
-                [] => product.run(machine.isa, team, from, to, false, &|_, _| {}),
-                _ => product.run_many(machine.isa, team, from, to, count, &starts),
+                [] if product.has_whole_rows::<T>() => {
+                    product.run(machine.isa, team, from, to.0, false, &|rows, _| {
+                        finish.part(to.at(0), rows.start * n..rows.end * n);
+                    });
+                    return Ok(());
+                }
+                [] => product.run(machine.isa, team, from, to.0, false, &|_, _| {}),
+                _ => product.run_many(machine.isa, team, from, to.0, count, &starts),
             }
         }
+        finish.all(team, c);
         Ok(())
     }
 }

@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use paddle_core::memory::OutOfMemory;
 
+use crate::cpu::epilogue::Finish;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
 use crate::cpu::pieces::{groups, pieces};
@@ -123,13 +124,14 @@ impl Rows {
         (isa, team): (Isa, &Team),
         x: &[T],
         channels: [&[T]; 3],
-        out: &mut [T],
+        (out, finish): (&mut [T], Finish<'_>),
     ) {
         self.check(&[x], &channels, out);
         let piece = self.piece();
         pieces(team, out, piece, &|index, out| {
             let x = &x[index * piece..][..out.len()];
-            on_registers(isa, Normalise { channels: self.channels, x, of: channels, out });
+            on_registers(isa, Normalise { channels: self.channels, x, of: channels, out: &mut *out });
+            finish.piece(out, index * piece);
         });
     }
 

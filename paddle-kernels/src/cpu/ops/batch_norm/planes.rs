@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::cpu::epilogue::Finish;
 use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::number::Float;
 use crate::cpu::pieces::{pairs, pieces};
@@ -56,9 +57,12 @@ impl Planes {
         (isa, team): (Isa, &Team),
         x: &[T],
         channels: [&[T]; 3],
-        out: &mut [T],
+        (out, finish): (&mut [T], Finish<'_>),
     ) {
-        pieces(team, out, PIECE, &|index, out| normalise(isa, self, index * PIECE, x, channels, out));
+        pieces(team, out, PIECE, &|index, out| {
+            normalise(isa, self, index * PIECE, x, channels, &mut *out);
+            finish.piece(out, index * PIECE);
+        });
     }
 
     /// `(grad - (bias + (x - mean) · scale)) · factor` for each element.

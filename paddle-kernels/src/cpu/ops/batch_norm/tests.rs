@@ -1,6 +1,7 @@
 //! Neighbouring channels and planes, against the definition in double precision; bits on any number of threads.
 
 use super::{Planes, Rows};
+use crate::cpu::epilogue::Finish;
 use crate::cpu::isa::Isa;
 use crate::cpu::scratch::Scratch;
 use crate::team::Team;
@@ -77,8 +78,8 @@ fn planes_give_what_neighbours_give() {
         let rows = Rows { count: count * plane, channels };
         let planes = Planes { rows: count, channels, plane };
         let (mut neighbours, mut others) = (vec![f32::NAN; x.len()], vec![f32::NAN; x.len()]);
-        rows.normalise((isa, &team), &x, [a, b, c], &mut neighbours);
-        planes.normalise((isa, &team), &turn(&x), [a, b, c], &mut others);
+        rows.normalise((isa, &team), &x, [a, b, c], (&mut neighbours, Finish::default()));
+        planes.normalise((isa, &team), &turn(&x), [a, b, c], (&mut others, Finish::default()));
         let near = |found: &[f32], expected: &[f32]| {
             found.iter().zip(expected).all(|(x, y)| (x - y).abs() <= 1e-4 * (1.0 + y.abs()))
         };

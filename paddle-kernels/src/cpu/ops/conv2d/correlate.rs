@@ -12,6 +12,7 @@ use super::axis::Axis;
 use super::filters::{Filters, REGISTERS};
 use super::strips::{CHANNELS, COPY_BYTES, RESULTS, Strip, Strips};
 use super::taps::Taps;
+use crate::cpu::epilogue::Finish;
 use crate::cpu::images::{Images, Places};
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
@@ -67,17 +68,43 @@ impl<T: Float> Work<T> for Piece<'_, T> {
 }
 
 impl<T: Float> Correlation<'_, T> {
-    /// Computes all results.
-    pub(super) fn run(&self, isa: Isa, team: &Team) {
+    /// Computes all results, and the epilogue if the channels of a result are neighbours in memory, and computed together:
+    /// returns whether they are.
+    pub(super) fn run(&self, isa: Isa, team: &Team, finish: Finish<'_>) -> bool {
         let strips = self.images.count * self.filters.groups * self.strips.count();
         let blocks = self.filters.blocks();
         // Each share of the blocks copies the strip again.
         let shares = PIECES.div_ceil(strips.max(1)).min(blocks);
+        let is_whole = self.results.last && self.filters.groups == 1 && shares <= 1;
         team.run(strips * shares, &|index| {
             let (strip, share) = (index / shares, index % shares);
             let blocks = [share, share + 1].map(|share| share * blocks / shares);
             on_registers(isa, Piece { of: self, strip, blocks });
+            if is_whole && !finish.is_none() {
+                // SAFETY: these results are the strip's own, and are final.
+                unsafe { self.finish(strip, finish) };
+            }
         });
+        is_whole
+    }
+
+    /// Computes the epilogue of a strip of forward axes, whose channels are neighbours.
+    ///
+    /// # Safety
+    /// The results are final, and nobody else uses them.
+    unsafe fn finish(&self, index: usize, finish: Finish<'_>) {
+        let (image, index) = (index / self.strips.count(), index % self.strips.count());
+        let [rows, columns] = self.strips.strip(index);
+        let Images { channels, size: [height, width], .. } = self.results;
+        let part = |first: usize, count: usize| {
+            let first = (image * height * width + first) * channels;
+            // SAFETY: the caller's.
+            unsafe { finish.part(self.out, first..first + count * channels) };
+        };
+        match columns.len() == width {
+            true => part(rows.start * width, rows.len() * width),
+            false => rows.for_each(|row| part(row * width + columns.start, columns.len())),
+        }
     }
 
     /// Computes the results of a strip for some blocks of filters.

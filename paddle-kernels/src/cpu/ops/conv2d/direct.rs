@@ -13,6 +13,7 @@ use super::strips::{CHANNELS, Strips};
 use super::taps::Taps;
 use super::winograd::{TileGradient, Tiles, Tiling};
 use super::{Conv2dGradKind, Pass, Sizes};
+use crate::cpu::epilogue::Finish;
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::kernel::Machine;
@@ -77,7 +78,7 @@ impl Sizes {
         machine: &Machine,
         (scratch, version): (&Scratch<T>, Option<u64>),
         [input, filter]: [&[T]; 2],
-        out: &mut [T],
+        (out, finish): (&mut [T], Finish<'_>),
     ) -> Result<bool, OutOfMemory> {
         let axes = self.geometry().map(Geometry::forward);
         let Some((strips, taps)) = self.strips::<T>(axes, self.channels) else { return Ok(false) };
@@ -88,10 +89,12 @@ impl Sizes {
             filters.pack(&machine.team, filter, [self.filters * outer, outer, inner], packed);
         };
         scratch.lend_made(filters.groups * filters.group(), version, pack, |packed| {
-            let (images, results, out) = (self.images(), self.results(), out.as_mut_ptr());
+            let (images, results, start) = (self.images(), self.results(), out.as_mut_ptr());
             let correlation =
-                Correlation { strips, taps, filters, packed, source: input, images, results, out };
-            correlation.run(machine.isa, &machine.team);
+                Correlation { strips, taps, filters, packed, source: input, images, results, out: start };
+            if !correlation.run(machine.isa, &machine.team, finish) {
+                finish.all(&machine.team, out);
+            }
         })?;
         Ok(true)
     }
@@ -122,7 +125,7 @@ impl Sizes {
                 let Some((strips, taps)) = self.strips::<T>(axes, self.filters) else { return Ok(false) };
                 let correlation =
                     Correlation { strips, taps, filters, packed, source: grad, images, results, out };
-                correlation.run(machine.isa, &machine.team);
+                correlation.run(machine.isa, &machine.team, Finish::default());
             }
             Ok(true)
         })?
@@ -162,7 +165,7 @@ impl Sizes {
         machine: &Machine,
         (scratch, version): (&Scratch<T>, Option<u64>),
         [source, filter]: [&[T]; 2],
-        out: &mut [T],
+        out: (&mut [T], Finish<'_>),
     ) -> Result<bool, OutOfMemory> {
         if !self.is_pointwise() {
             return Ok(false);
@@ -185,6 +188,7 @@ impl Sizes {
         }
         let distances = [self.filters * self.channels, 1, self.channels];
         let (filters, images) = ([self.filters, self.channels], [self.results(), self.images()]);
+        let out = (out, Finish::default());
         self.pointwise(machine, (scratch, version), (filters, distances), images, [grad, filter], out)
     }
 
@@ -195,14 +199,16 @@ impl Sizes {
         (channels, distances): ([usize; 2], [usize; 3]),
         [images, results]: [Images; 2],
         [source, filter]: [&[T]; 2],
-        out: &mut [T],
+        (out, finish): (&mut [T], Finish<'_>),
     ) -> Result<bool, OutOfMemory> {
         let filters = self.filters::<T>(machine.isa, channels);
         let pack = |packed: &mut [T]| filters.pack(&machine.team, filter, distances, packed);
         scratch.lend_made(filters.groups * filters.group(), version, pack, |packed| {
-            let (strides, out) = (self.strides, out.as_mut_ptr());
-            let pointwise = Pointwise { filters, packed, source, images, results, strides, out };
-            pointwise.run(machine.isa, &machine.team);
+            let strides = self.strides;
+            let pointwise = Pointwise { filters, packed, source, images, results, strides, out: out.as_mut_ptr() };
+            if !pointwise.run(machine.isa, &machine.team, finish) {
+                finish.all(&machine.team, out);
+            }
         })?;
         Ok(true)
     }
@@ -222,7 +228,7 @@ impl Sizes {
         machine: &Machine,
         scratch: (&Scratch<T>, Option<u64>),
         [input, filter]: [&[T]; 2],
-        out: &mut [T],
+        out: (&mut [T], Finish<'_>),
     ) -> Result<bool, OutOfMemory> {
         let axes = [self.geometry().map(Geometry::forward)];
         self.side_by_side(machine, scratch, axes.into_iter(), false, [input, filter], out)
@@ -237,6 +243,7 @@ impl Sizes {
         [filter, grad]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<bool, OutOfMemory> {
+        let out = (out, Finish::default());
         self.side_by_side(machine, scratch, self.phases(), true, [grad, filter], out)
     }
 
@@ -247,7 +254,7 @@ impl Sizes {
         mut axes: impl Iterator<Item = [Axis; 2]>,
         sums: bool,
         [source, filter]: [&[T]; 2],
-        out: &mut [T],
+        (out, finish): (&mut [T], Finish<'_>),
     ) -> Result<bool, OutOfMemory> {
         if !self.is_depthwise() {
             return Ok(false);
@@ -255,25 +262,31 @@ impl Sizes {
         let filters = self.filters_side_by_side();
         let pack = |packed: &mut [T]| filters.pack(filter, packed);
         scratch.lend_made(filters.packed(), version, pack, |packed| {
-            let (packed, out) = (&*packed, out.as_mut_ptr());
+            let (packed, start) = (&*packed, out.as_mut_ptr());
             let (mut images, mut results) = (self.images(), self.results());
             if sums {
                 (images, results) = (results, images);
             }
-            Ok(axes.all(|axes| {
-                if self.last == [true; 2] && filters.filters == 1 {
-                    let width = self.filter.width;
+            let in_place = self.last == [true; 2] && filters.filters == 1;
+            let is_done = axes.all(|axes| {
+                if in_place {
+                    let (width, out) = (self.filter.width, start);
                     let neighbours =
                         Neighbours { axes, filters, width, packed, source, images, results, out };
-                    neighbours.run(machine.isa, &machine.team);
+                    neighbours.run(machine.isa, &machine.team, finish);
                     return true;
                 }
                 let Some((strips, taps)) = self.strips::<T>(axes, CHANNELS) else { return false };
+                let out = start;
                 let depthwise =
                     Depthwise { strips, taps, filters, sums, packed, source, images, results, out };
                 depthwise.run(machine.isa, &machine.team);
                 true
-            }))
+            });
+            if is_done && !in_place {
+                finish.all(&machine.team, out);
+            }
+            Ok(is_done)
         })?
     }
 
@@ -338,7 +351,7 @@ impl Sizes {
         machine: &Machine,
         scratch: (&Scratch<T>, Option<u64>),
         [input, filter]: [&[T]; 2],
-        out: &mut [T],
+        out: (&mut [T], Finish<'_>),
     ) -> Result<bool, OutOfMemory> {
         let inner = self.filter.len();
         let outer = self.channels * inner;
@@ -357,7 +370,8 @@ impl Sizes {
         let outer = self.filter.len();
         let inner = self.channels * outer;
         let pass = Pass::Grad(Conv2dGradKind::Input);
-        self.by_tiles(machine, scratch, (pass, [self.filters * inner, outer, inner]), [grad, filter], out)
+        let (out, distances) = ((out, Finish::default()), [self.filters * inner, outer, inner]);
+        self.by_tiles(machine, scratch, (pass, distances), [grad, filter], out)
     }
 
     fn by_tiles<T: Float>(
@@ -366,7 +380,7 @@ impl Sizes {
         (scratch, version): (&Scratch<T>, Option<u64>),
         (pass, distances): (Pass, [usize; 3]),
         [source, filter]: [&[T]; 2],
-        out: &mut [T],
+        (out, finish): (&mut [T], Finish<'_>),
     ) -> Result<bool, OutOfMemory> {
         let Machine { team, isa } = machine;
         let Some(tiling) = self.tiling::<T>(*isa, pass) else { return Ok(false) };
@@ -374,7 +388,10 @@ impl Sizes {
         let turned = matches!(pass, Pass::Grad(_));
         let pack = |packed: &mut [T]| tiling.pack(*isa, team, filter, distances, turned, packed);
         scratch.lend_made(self.groups * tiling.filters.group(), version, pack, |packed| {
-            Tiles { tiling, packed, source, out: out.as_mut_ptr() }.run(*isa, team);
+            let tiles = Tiles { tiling, packed, source, out: out.as_mut_ptr() };
+            if !tiles.run(*isa, team, finish) {
+                finish.all(team, out);
+            }
         })?;
         Ok(true)
     }

@@ -4,6 +4,7 @@
 
 use super::filters::Filters;
 use super::product::Product;
+use crate::cpu::epilogue::Finish;
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
@@ -64,8 +65,8 @@ impl<T: Float> Work<T> for Piece<'_, T> {
 }
 
 impl<T: Float> Pointwise<'_, T> {
-    /// Computes all results.
-    pub(super) fn run(&self, isa: Isa, team: &Team) {
+    /// Computes all results, and the epilogue if the channels of a result are computed together: returns whether they are.
+    pub(super) fn run(&self, isa: Isa, team: &Team, finish: Finish<'_>) -> bool {
         let Pointwise { filters, images, results, strides, .. } = self;
         // Where each element has a result, all images are one line.
         let (lines, columns) = match *strides == [1; 2] {
@@ -81,6 +82,7 @@ impl<T: Float> Pointwise<'_, T> {
         // Few elements with many channels are shared out by blocks of filters.
         let of_each = (columns * per_column).div_ceil(cuts.max(1));
         let shares = pieces.div_ceil(cuts.max(1)).min(of_each / WORK).clamp(1, filters.blocks().max(1));
+        let is_whole = filters.groups * shares == 1;
         team.run(filters.groups * lines * cuts * shares, &|index| {
             let (index, share) = (index / shares, index % shares);
             let (index, cut) = (index / cuts, index % cuts);
@@ -91,16 +93,22 @@ impl<T: Float> Pointwise<'_, T> {
                 1 => 0,
                 _ => (image * images.size[0] + y * strides[0]) * images.size[1],
             };
+            let (first, count) = (line * columns + column, (cut + 1) * columns / cuts - column);
             on_registers(
                 isa,
                 Piece {
                     of: self,
                     group,
-                    first: [of_line + column * strides[1], line * columns + column],
-                    count: (cut + 1) * columns / cuts - column,
+                    first: [of_line + column * strides[1], first],
+                    count,
                     blocks: [share, share + 1].map(|share| share * filters.blocks() / shares),
                 },
             );
+            if is_whole {
+                // SAFETY: these results are the piece's own, and are final.
+                unsafe { finish.part(self.out, first * results.channels..(first + count) * results.channels) };
+            }
         });
+        is_whole
     }
 }

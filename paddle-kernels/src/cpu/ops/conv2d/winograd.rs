@@ -21,6 +21,7 @@ use super::Shared;
 use super::correlate::Stack;
 use super::filters::Filters;
 use super::product::Product;
+use crate::cpu::epilogue::Finish;
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
@@ -218,18 +219,22 @@ pub(super) struct Tiles<'a, T> {
 unsafe impl<T: Sync> Sync for Tiles<'_, T> {}
 
 impl<T: Float> Tiles<'_, T> {
-    /// Computes all results.
-    pub(super) fn run(&self, isa: Isa, team: &Team) {
+    /// Computes all results, and the epilogue if the channels of a result are computed together: returns whether they are.
+    pub(super) fn run(&self, isa: Isa, team: &Team, finish: Finish<'_>) -> bool {
         /// A thread computes at least about so many tiles at once.
         const FEWEST: usize = 8;
         let (tiles, blocks) = (self.tiling.tiles(), self.tiling.filters.blocks());
         let at_once = self.tiling.at_once::<T>(self.tiling.filters.inner);
         // Pieces of the same size, and as many for each thread.
         let pieces = tiles.div_ceil(at_once).next_multiple_of(team.threads()).min(tiles.div_ceil(FEWEST));
-        let at_once = tiles.div_ceil(pieces.max(1)).min(at_once);
-        let pieces = tiles.div_ceil(at_once.max(1));
+        let at_once = tiles.div_ceil(pieces.max(1)).min(at_once).max(1);
+        // Whole rows of tiles have neighbouring results, of which an epilogue is computed faster.
+        let [_, across] = self.tiling.grid();
+        let at_once = if finish.is_none() || at_once < across { at_once } else { at_once / across * across };
+        let pieces = tiles.div_ceil(at_once);
         // Each share of the blocks transforms the source again.
         let shares = team.threads().div_ceil((pieces * self.tiling.filters.groups).max(1)).min(blocks);
+        let is_whole = self.tiling.filters.groups * shares == 1;
         team.run(self.tiling.filters.groups * pieces * shares, &|index| {
             let (index, share) = (index / shares, index % shares);
             let (group, piece) = (index / pieces, index % pieces);
@@ -239,7 +244,39 @@ impl<T: Float> Tiles<'_, T> {
             let (mut values, mut products) = (Stack::<BYTES>::uninit(), Stack::<PRODUCT_BYTES>::uninit());
             let memory = [values.as_mut_ptr().cast::<T>(), products.as_mut_ptr().cast::<T>()];
             on_registers(isa, Piece { of: self, group, tiles, blocks, memory });
+            if is_whole && !finish.is_none() {
+                // SAFETY: these results are the piece's own, and are final.
+                unsafe { self.finish(tiles, finish) };
+            }
         });
+        is_whole
+    }
+
+    /// Computes the epilogue of some tiles.
+    ///
+    /// # Safety
+    /// Their results are final, and nobody else uses them.
+    unsafe fn finish(&self, [mut tile, end]: [usize; 2], finish: Finish<'_>) {
+        let (step, [down, across], results) = (self.tiling.step(), self.tiling.grid(), self.tiling.results);
+        let [height, width] = results.size;
+        while tile < end {
+            let (image, _, [y, x]) = self.tiling.tile(tile);
+            let part = |row: usize, columns: usize, count: usize| {
+                let first = ((image * height + row) * width + columns) * results.channels;
+                // SAFETY: the caller's.
+                unsafe { finish.part(self.out, first..first + count * results.channels) };
+            };
+            let rows = ((end - tile) / across).min(down - y / step);
+            if x == 0 && rows > 0 {
+                part(y, 0, (rows * step).min(height - y) * width);
+                tile += rows * across;
+            } else {
+                let count = (across - tile % across).min(end - tile);
+                let columns = (count * step).min(width - x);
+                (y..height.min(y + step)).for_each(|row| part(row, x, columns));
+                tile += count;
+            }
+        }
     }
 }
 

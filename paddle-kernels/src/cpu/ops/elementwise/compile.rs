@@ -14,17 +14,41 @@ use crate::cpu::ops::{compiler, fill};
 /// Compiles a group of element-wise operators. Where the elements are in memory makes no difference to it, so it is
 /// compiled as one in row-major order.
 pub(in crate::cpu) fn compile(group: &Group) -> Result<Compiled, Unsupported> {
-    match group.types().find(|ty| !ty.layout.is_row_major()) {
-        None => compile_in_memory(group),
-        Some(OperandType { layout, shape, .. }) => {
-            let mut group = group.clone();
-            let Group { inputs, outputs, temporaries, .. } = &mut group;
-            for ty in inputs.iter_mut().chain(outputs).chain(temporaries) {
-                *ty = in_memory(ty, layout, shape.len())?;
-            }
-            compile_in_memory(&group)
+    let (signature, program) = compile_chain(group, None)?;
+    Ok((signature, Box::new(program)))
+}
+
+/// Compiles the epilogue of a group. The body has written its `result` where the output `landing` is.
+pub(in crate::cpu) fn compile_epilogue(
+    group: &Group,
+    result: Operand,
+    landing: usize,
+) -> Result<(Signature, Program), Unsupported> {
+    compile_chain(group, Some((result, landing)))
+}
+
+fn compile_chain(group: &Group, body: Option<(Operand, usize)>) -> Result<(Signature, Program), Unsupported> {
+    let mut group = group.clone();
+    let used: Vec<Operand> =
+        group.epilogue.iter().flat_map(|op| op.inputs.iter().chain(&op.outputs)).copied().collect();
+    let Group { inputs, outputs, temporaries, .. } = &mut group;
+    let mut types: Vec<&mut OperandType> = Vec::new();
+    let inputs = inputs.iter_mut().enumerate().map(|(i, ty)| (Operand::Input(i), ty));
+    let outputs = outputs.iter_mut().enumerate().map(|(o, ty)| (Operand::Output(o), ty));
+    let temporaries = temporaries.iter_mut().enumerate().map(|(t, ty)| (Operand::Temporary(t), ty));
+    let is_landing = |operand| body.is_some_and(|(_, landing)| operand == Operand::Output(landing));
+    for (operand, ty) in inputs.chain(outputs).chain(temporaries) {
+        if used.contains(&operand) || is_landing(operand) {
+            types.push(ty);
         }
     }
+    let arranged = types.iter().find(|ty| !ty.layout.is_row_major());
+    if let Some((layout, rank)) = arranged.map(|ty| (ty.layout.clone(), ty.shape.len())) {
+        for ty in types {
+            *ty = in_memory(ty, &layout, rank)?;
+        }
+    }
+    compile_in_memory(&group, body)
 }
 
 /// The type of an operand as it is in memory, in a group whose operands have a layout.
@@ -39,8 +63,11 @@ fn in_memory(ty: &OperandType, layout: &Layout, rank: usize) -> Result<OperandTy
     Ok(OperandType::new(ty.dtype, aligned.in_memory()))
 }
 
-fn compile_in_memory(group: &Group) -> Result<Compiled, Unsupported> {
-    let mut compiler = Compiler::new(group)?;
+fn compile_in_memory(
+    group: &Group,
+    body: Option<(Operand, usize)>,
+) -> Result<(Signature, Program), Unsupported> {
+    let mut compiler = Compiler::new(group, body)?;
     for (i, op) in group.epilogue.iter().enumerate() {
         compiler.operator(i, op)?;
     }
@@ -52,6 +79,8 @@ struct Compiler<'a> {
     program: Program,
     /// For each input that some operator reads, its place.
     inputs: Vec<Option<Place>>,
+    /// The outputs that are written.
+    outputs: Vec<usize>,
     temporaries: Vec<Option<Place>>,
     /// The last operator that reads a temporary.
     last_use: Vec<usize>,
@@ -61,11 +90,16 @@ struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    fn new(group: &'a Group) -> Result<Self, Unsupported> {
-        let Some(layout) = group.outputs.first() else {
+    fn new(group: &'a Group, body: Option<(Operand, usize)>) -> Result<Self, Unsupported> {
+        let written = |o: &usize| {
+            let mut written = group.epilogue.iter().flat_map(|op| &op.outputs);
+            body.is_none_or(|(_, landing)| landing == *o || written.any(|output| *output == Operand::Output(*o)))
+        };
+        let outputs: Vec<usize> = (0..group.outputs.len()).filter(written).collect();
+        let Some(layout) = outputs.first().map(|&o| &group.outputs[o]) else {
             return unsupported("a group of element-wise operators without an output");
         };
-        if group.outputs.iter().any(|output| output.shape != layout.shape) {
+        if outputs.iter().any(|&o| group.outputs[o].shape != layout.shape) {
             return unsupported("a group of element-wise operators whose outputs differ in shape");
         }
         let mut last_use = vec![0; group.temporaries.len()];
@@ -77,8 +111,9 @@ impl<'a> Compiler<'a> {
             }
         }
         let layouts = group.inputs.iter().chain(&group.outputs).chain(&group.temporaries);
-        let writes = group.outputs.iter().enumerate().map(|(o, out)| (group.inputs.len() + o, out.clone()));
-        Ok(Compiler {
+        let writes = outputs.iter().map(|&o| (group.inputs.len() + o, group.outputs[o].clone()));
+        let landing = body.and_then(|(_, landing)| outputs.iter().position(|&o| o == landing));
+        let mut compiler = Compiler {
             group,
             program: Program {
                 constants: Vec::new(),
@@ -87,7 +122,8 @@ impl<'a> Compiler<'a> {
                 steps: Vec::new(),
                 layout: layout.clone(),
                 reads: Vec::new(),
-                writes: group.outputs.clone(),
+                writes: writes.clone().map(|(_, out)| out).collect(),
+                landing,
                 widest: layouts.map(|layout| layout.dtype.bytes()).max().unwrap_or(1),
                 scratch: 0,
                 tile: LONGEST_TILE,
@@ -96,8 +132,38 @@ impl<'a> Compiler<'a> {
             temporaries: vec![None; group.temporaries.len()],
             last_use,
             free: Vec::new(),
-            signature: Signature { reads: Vec::new(), writes: writes.collect(), in_place: true },
-        })
+            // Outputs of a kernel with a body are not where inputs are.
+            signature: Signature { reads: Vec::new(), writes: writes.collect(), in_place: body.is_none() },
+            outputs,
+        };
+        if let (Some((Operand::Temporary(result), _)), Some(landing)) = (body, landing) {
+            compiler.result(result, landing);
+        }
+        Ok(compiler)
+    }
+
+    /// Gives the result of the body, which is where the operand `landing` is written, its place.
+    fn result(&mut self, result: usize, landing: usize) {
+        let lands = Operand::Output(self.outputs[landing]);
+        let first_written = self.group.epilogue.iter().position(|op| op.outputs.contains(&lands));
+        // A step may not write what it reads, and what later steps read.
+        self.temporaries[result] = Some(match first_written.is_none_or(|at| self.last_use[result] < at) {
+            true => Place::Write(landing),
+            false => {
+                let to = Place::Scratch(self.scratch());
+                let dtype = self.group.temporaries[result].dtype;
+                self.step(loops::copy(dtype), [0.0; 3], &[Place::Write(landing)], to);
+                to
+            }
+        });
+    }
+
+    /// The place of an output.
+    fn write(&self, output: usize) -> Result<Place, Unsupported> {
+        match self.outputs.iter().position(|&o| o == output) {
+            Some(write) => Ok(Place::Write(write)),
+            None => unsupported("a group that reads an output which it does not write"),
+        }
     }
 
     fn operator(&mut self, index: usize, op: &GroupOp) -> Result<(), Unsupported> {
@@ -153,7 +219,7 @@ impl<'a> Compiler<'a> {
     /// The place of an operand that a step reads.
     fn source(&mut self, operand: Operand) -> Result<Place, Unsupported> {
         match operand {
-            Operand::Output(o) => Ok(Place::Write(o)),
+            Operand::Output(o) => self.write(o),
             Operand::Temporary(t) => match self.temporaries[t] {
                 Some(place) => Ok(place),
                 None => unsupported("a group that reads a value before it is written"),
@@ -180,7 +246,7 @@ impl<'a> Compiler<'a> {
             ));
         };
         if broadcast.form() == Form::Whole {
-            if self.group.outputs.contains(layout) {
+            if self.signature.in_place && self.program.writes.contains(layout) {
                 let to = self.lasting_scratch();
                 self.program.saved.push(Saved { read, to });
                 return Ok(Place::Saved(self.program.saved.len() - 1));
@@ -194,7 +260,7 @@ impl<'a> Compiler<'a> {
 
     fn destination(&mut self, operand: Operand) -> Result<Place, Unsupported> {
         match operand {
-            Operand::Output(o) => Ok(Place::Write(o)),
+            Operand::Output(o) => self.write(o),
             Operand::Temporary(t) => {
                 if self.group.temporaries[t].shape != self.program.layout.shape {
                     return unsupported("a group of element-wise operators whose values differ in shape");
@@ -244,7 +310,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn finish(mut self) -> Result<Compiled, Unsupported> {
+    fn finish(mut self) -> Result<(Signature, Program), Unsupported> {
         let Program { scratch, widest, tile, .. } = &mut self.program;
         if let Some(bytes) = SCRATCH.checked_div(*scratch) {
             *tile = (bytes / LINE * LINE / *widest).min(*tile);
@@ -252,6 +318,6 @@ impl<'a> Compiler<'a> {
         if *tile == 0 {
             return unsupported("a group of element-wise operators with hundreds of values at a time");
         }
-        Ok((self.signature, Box::new(self.program)))
+        Ok((self.signature, self.program))
     }
 }

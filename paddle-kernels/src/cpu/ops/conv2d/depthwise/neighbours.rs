@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::Filters;
+use crate::cpu::epilogue::Finish;
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
@@ -73,15 +74,18 @@ struct Row<T> {
 }
 
 impl<T: Float> Neighbours<'_, T> {
-    /// Computes all results.
-    pub(in super::super) fn run(&self, isa: Isa, team: &Team) {
+    /// Computes all results, and the epilogue behind those of forward axes.
+    pub(in super::super) fn run(&self, isa: Isa, team: &Team, finish: Finish<'_>) {
         let [down, across] = self.axes;
         let rows = self.results.count * down.count;
         let of_row = across.count * down.taps * across.taps * self.images.channels;
         let (at_once, inside) = ((WORK / of_row.max(1)).max(1), across.all_inside());
         team.run(rows.div_ceil(at_once), &|index| {
             let rows = index * at_once..rows.min((index + 1) * at_once);
-            on_registers(isa, Rows { of: self, rows, inside: &inside });
+            let row = across.count * self.results.channels;
+            on_registers(isa, Rows { of: self, rows: rows.clone(), inside: &inside });
+            // SAFETY: the axes of results go over whole images, so these rows are neighbours; nobody else uses them.
+            unsafe { finish.part(self.out, rows.start * row..rows.end * row) };
         });
     }
 

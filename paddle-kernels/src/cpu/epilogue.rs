@@ -1,0 +1,136 @@
+//! Epilogues: chains of element-wise operators behind a kernel, which computes them of each part of its result as soon as that
+//! part is final, while it is in the cache.
+
+use std::ops::Range;
+
+use paddle_core::plan::{Group, GroupOp, Launch, Memories, Operand, OperandType, Unsupported};
+
+use super::kernel::{Machine, unsupported};
+use super::operands::{Operands, Signature};
+use super::ops::elementwise::{Program, Run};
+use crate::memory::Buffer;
+use crate::team::Team;
+
+/// A compiled epilogue.
+#[derive(Debug)]
+pub(super) struct Epilogue {
+    chain: Program,
+    /// The operands of the chain. The result of the body is among those that are written.
+    signature: Signature,
+    /// The operands of body and chain.
+    all: Signature,
+}
+
+impl Epilogue {
+    /// The epilogue of a group, whose body has these operands.
+    pub(super) fn new((signature, chain): (Signature, Program), body: &Signature) -> Self {
+        let mut all = Signature { in_place: false, ..body.clone() };
+        let both = [(&mut all.reads, &signature.reads), (&mut all.writes, &signature.writes)];
+        for (all, of_chain) in both {
+            for slot in of_chain {
+                if all.iter().all(|known| known.0 != slot.0) {
+                    all.push(slot.clone());
+                }
+            }
+        }
+        Epilogue { chain, signature, all }
+    }
+
+    /// Launches a body with these operands, and the epilogue behind it.
+    pub(super) fn launch<E>(
+        &self,
+        machine: &Machine,
+        launch: Launch<'_>,
+        memories: &mut Memories<'_, Buffer>,
+        body: impl FnOnce(Operands<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let all = Operands::new(&self.all, &launch, memories);
+        let of_chain = all.of(&self.signature);
+        body(all.finished_by(Finish(Some(&Run::new(&self.chain, machine, &of_chain)))))
+    }
+}
+
+/// An epilogue in a launch, or none.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Finish<'a>(Option<&'a Run<'a>>);
+
+impl Finish<'_> {
+    /// Whether there is no epilogue.
+    pub(super) fn is_none(self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Computes the epilogue of some elements of the result, counted in their order in memory. They are final, and no other
+    /// thread uses them. `result` is where the first element of the result is.
+    ///
+    /// # Safety
+    /// `result` is valid for reading and writing these elements.
+    #[allow(unsafe_code, reason = "reads and writes the result through its pointer")]
+    pub(super) unsafe fn part<T>(self, result: *mut T, part: Range<usize>) {
+        if let Some(run) = self.0.filter(|_| !part.is_empty()) {
+            // SAFETY: the caller's.
+            unsafe { run.chunk(result.cast(), part) }
+        }
+    }
+
+    #[allow(unsafe_code, reason = "the piece is part of a result")]
+    /// Computes the epilogue of a piece of the result, which begins with element `first`.
+    pub(super) fn piece<T>(self, piece: &mut [T], first: usize) {
+        let result = piece.as_mut_ptr().wrapping_sub(first);
+        // SAFETY: the elements are borrowed exclusively.
+        unsafe { self.part(result, first..first + piece.len()) };
+    }
+
+    /// Computes the epilogue of the whole result.
+    #[allow(unsafe_code, reason = "threads share the result")]
+    pub(super) fn all<T: Send>(self, team: &Team, result: &mut [T]) {
+        let Some(run) = self.0 else { return };
+        let (count, result) = (result.len(), Shared(result.as_mut_ptr()));
+        run.in_chunks(team, count, &|part| {
+            // SAFETY: the elements are borrowed exclusively, and parts do not overlap.
+            unsafe { run.chunk(result.at(0).cast(), part) }
+        });
+    }
+}
+
+/// A result that several threads write parts of.
+#[derive(Clone, Copy)]
+struct Shared<T>(*mut T);
+
+// SAFETY: an address; who dereferences it says why that is sound.
+#[allow(unsafe_code, reason = "an address that threads share")]
+unsafe impl<T: Send> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    fn at(&self, element: usize) -> *mut T {
+        self.0.wrapping_add(element)
+    }
+}
+
+/// The body of a group with an epilogue, as a group of its own. Its result is where the epilogue writes: returns the index of
+/// that output, too.
+pub(super) fn body_of(group: &Group, body: &GroupOp) -> Result<(Group, GroupOp, usize), Unsupported> {
+    let types = |operand: &Operand| -> Option<&OperandType> {
+        match operand {
+            Operand::Output(o) => group.outputs.get(*o),
+            Operand::Temporary(t) => group.temporaries.get(*t),
+            Operand::Input(_) => None,
+        }
+    };
+    let Some(first) = body.outputs.first() else { return unsupported("an epilogue behind no result") };
+    let landing = match first {
+        Operand::Output(o) => Some(*o),
+        _ => {
+            let mut written = group.epilogue.iter().rev().flat_map(|op| &op.outputs);
+            written.find_map(|operand| match operand {
+                Operand::Output(o) if types(operand) == types(first) => Some(*o),
+                _ => None,
+            })
+        }
+    };
+    let Some(landing) = landing else { return unsupported("an epilogue without a result of the body's type") };
+    let mut op = body.clone();
+    op.outputs[0] = Operand::Output(landing);
+    let group = Group { epilogue: Vec::new(), ..group.clone() };
+    Ok((group, op, landing))
+}
