@@ -93,8 +93,9 @@ pub(crate) use compositions::initializers;
 pub use compositions::initializers::{INITIALIZERS, Initializer};
 pub use compositions::made_sequences;
 pub use definition::{
-    Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Composition, Contraction, ControlFlow,
-    Factor, Form, Gradient, GradientError, Mode, Number, Operation, Sample, SampleInput, SumOfRows,
+    Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Composition, Contraction,
+    ControlFlow, Factor, Form, Gradient, GradientError, Mode, Number, Operation, Sample, SampleInput,
+    SumOfRows,
 };
 pub use rules::loops::Parts;
 pub use rules::window::{Padding, Window};

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use super::backend::{
-    Backend, HostSlice, HostSliceMut, Memories, OWN_MEMORIES, Side, Values, no_memories,
-};
+use super::backend::{Backend, HostSlice, HostSliceMut, Memories, OWN_MEMORIES, Side, Values, no_memories};
 use super::code::{Home, Input, Kernel, KnownOffsets, Plan, SlotId};
 use super::error::{PlanError, RunError};
 use super::layout::{MemoryLayout, capacity};

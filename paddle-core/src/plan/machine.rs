@@ -220,9 +220,7 @@ impl<B: Backend> Machine<'_, B> {
             | Home::Pool
             | Home::Prepared
             | Home::Parameter(..)
-            | Home::State(..) => {
-                self.layout.location(self.plan, slot)
-            }
+            | Home::State(..) => self.layout.location(self.plan, slot),
         }
     }
 

@@ -1,11 +1,15 @@
 //! Epilogues: chains of element-wise operators behind a kernel, which computes them of each part of its result as soon as that
 //! part is final, while it is in the cache.
 
+mod ending;
+
 use std::ops::Range;
 
 use paddle_core::plan::{Group, GroupOp, Launch, Memories, Operand, OperandType, Unsupported};
 
+pub(super) use self::ending::{InRegisters, OfChannels, Pattern};
 use super::kernel::{Machine, unsupported};
+use super::number::Float;
 use super::operands::{Operands, Signature};
 use super::ops::elementwise::{Program, Run};
 use crate::memory::Buffer;
@@ -54,7 +58,16 @@ impl Epilogue {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Finish<'a>(Option<&'a Run<'a>>);
 
-impl Finish<'_> {
+impl<'a> Finish<'a> {
+    /// The epilogue for a kernel that computes endings in registers: the ending, and what is left otherwise. The channels of
+    /// the kernel's result are its fastest axis.
+    pub(super) fn in_registers<T: Float>(self) -> (InRegisters<T>, Finish<'a>) {
+        match self.0.and_then(Run::ending) {
+            Some(ending) => (ending, Finish::default()),
+            None => (InRegisters::NONE, self),
+        }
+    }
+
     /// Whether there is no epilogue.
     pub(super) fn is_none(self) -> bool {
         self.0.is_none()
@@ -128,7 +141,9 @@ pub(super) fn body_of(group: &Group, body: &GroupOp) -> Result<(Group, GroupOp, 
             })
         }
     };
-    let Some(landing) = landing else { return unsupported("an epilogue without a result of the body's type") };
+    let Some(landing) = landing else {
+        return unsupported("an epilogue without a result of the body's type");
+    };
     let mut op = body.clone();
     op.outputs[0] = Operand::Output(landing);
     let group = Group { epilogue: Vec::new(), ..group.clone() };

@@ -39,7 +39,9 @@ pub const ALIGNMENT: usize = 64;
 pub const OWN_MEMORIES: usize = 4;
 
 /// The memories of an executor, without any bytes.
-pub(in crate::plan) fn no_memories<B: Backend>(backend: &B) -> Result<[B::Buffer; OWN_MEMORIES], OutOfMemory> {
+pub(in crate::plan) fn no_memories<B: Backend>(
+    backend: &B,
+) -> Result<[B::Buffer; OWN_MEMORIES], OutOfMemory> {
     Ok([backend.allocate(0)?, backend.allocate(0)?, backend.allocate(0)?, backend.allocate(0)?])
 }
 

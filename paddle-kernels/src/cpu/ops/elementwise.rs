@@ -14,7 +14,9 @@ use paddle_core::program::DType;
 
 use super::fill;
 use crate::cpu::broadcast::Broadcast;
+use crate::cpu::epilogue::{InRegisters, Pattern};
 use crate::cpu::kernel::{Body, Machine};
+use crate::cpu::number::Float;
 use crate::cpu::operands::{Operands, elements};
 use crate::team::Team;
 
@@ -95,6 +97,8 @@ pub(in crate::cpu) struct Program {
     writes: Vec<OperandType>,
     /// In an epilogue, the operand that is written where the result of the body is.
     landing: Option<usize>,
+    /// The ending that the epilogue is, if it is one. Its operands are numbered among `reads`.
+    ending: Option<Pattern>,
     /// Bytes of the widest element.
     widest: usize,
     /// The number of tiles of scratch.
@@ -151,9 +155,18 @@ pub(in crate::cpu) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub(in crate::cpu) fn new(program: &'a Program, machine: &'a Machine, operands: &'a Operands<'a>) -> Self {
+    pub(in crate::cpu) fn new(
+        program: &'a Program,
+        machine: &'a Machine,
+        operands: &'a Operands<'a>,
+    ) -> Self {
         let (tile, replaced) = (program.tile_for(operands.sizes()), program.replaced(operands));
         Run { program, machine, operands, tile, replaced }
+    }
+
+    /// The epilogue as an ending, if it is one.
+    pub(in crate::cpu) fn ending<T: Float>(&self) -> Option<InRegisters<T>> {
+        self.program.ending.map(|ending| ending.at(|read| self.operands.read_address(read)))
     }
 
     /// Shares out `count` elements among threads.

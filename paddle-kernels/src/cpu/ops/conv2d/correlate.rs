@@ -12,7 +12,7 @@ use super::axis::Axis;
 use super::filters::{Filters, REGISTERS};
 use super::strips::{CHANNELS, COPY_BYTES, RESULTS, Strip, Strips};
 use super::taps::Taps;
-use crate::cpu::epilogue::Finish;
+use crate::cpu::epilogue::{Finish, InRegisters};
 use crate::cpu::images::{Images, Places};
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
@@ -32,6 +32,8 @@ pub(super) struct Correlation<'a, T> {
     /// The images of the result, of which the strips may be a part.
     pub(super) results: Images,
     pub(super) out: *mut T,
+    /// What is computed of results whose channels are neighbours in memory.
+    pub(super) ending: InRegisters<T>,
 }
 
 // SAFETY: threads write results that do not overlap.
@@ -130,6 +132,8 @@ impl<T: Float> Correlation<'_, T> {
                 let width = self.filters.width(block);
                 let packed = &self.packed[group * self.filters.group() + self.filters.block(block)..];
                 let at_once = most_columns(columns, width / V::LANES, V::REGISTERS);
+                let outer = block * self.filters.widest();
+                let channel = group * self.filters.outer + outer;
                 for row in 0..rows {
                     let copy = copy.cast_const().add(row * self.strips.row());
                     let mut done = 0;
@@ -138,13 +142,16 @@ impl<T: Float> Correlation<'_, T> {
                         let column = done.min(columns - at_once);
                         let from = copy.add(column * CHANNELS);
                         let to = tile.add((row * columns + column) * width);
-                        self.results::<V>(at_once, from, packed.as_ptr(), width, to);
+                        let [y, x] = [strip[0].start + row, strip[1].start + column];
+                        let element = image * self.results.image()
+                            + (y * self.results.size[1] + x) * self.results.channels
+                            + channel;
+                        let begin = [channel, element, self.filters.outer - outer];
+                        self.results::<V>(at_once, from, packed.as_ptr(), width, (to, begin));
                         done += at_once;
                     }
                 }
-                let outer = block * self.filters.widest();
                 let count = (self.filters.outer - outer).min(width);
-                let channel = group * self.filters.outer + outer;
                 let out = self.out.add(image * self.results.image() + channel * to[0]);
                 store(self.strips.axes, self.results.places(1), tile, [width, count], &strip, out);
             }
@@ -162,7 +169,7 @@ impl<T: Float> Correlation<'_, T> {
         from: *const T,
         packed: *const T,
         width: usize,
-        to: *mut T,
+        to: (*mut T, [usize; 3]),
     ) {
         macro_rules! by_count {
             ($($registers:literal: $($count:literal)*;)*) => {
@@ -185,13 +192,14 @@ impl<T: Float> Correlation<'_, T> {
     ///
     /// # Safety
     /// `from` points at the row of a copy and at the first of the results, `packed` at the block of packed filters, `to`
-    /// at the results; the machine has the instruction set of `V`.
+    /// at the results. The ending begins with this channel and element, and has this number of channels. The machine has the
+    /// instruction set of `V`.
     #[inline(always)]
     unsafe fn block<V: Vector<Element = T>, const COLUMNS: usize, const WIDTH: usize>(
         &self,
         from: *const T,
         packed: *const T,
-        to: *mut T,
+        (to, [channel, element, filters]): (*mut T, [usize; 3]),
     ) {
         let width = WIDTH * V::LANES;
         // SAFETY: the copy has all that the results meet, and the packed filters all that they are multiplied by.
@@ -220,9 +228,17 @@ impl<T: Float> Correlation<'_, T> {
                     }
                 }
             }
+            // The last registers of a block may have no filters.
+            let mut endings = [self.ending.load::<V>(channel, filters); WIDTH];
+            for (w, of_channels) in endings.iter_mut().enumerate().skip(1) {
+                let lane = w * V::LANES;
+                *of_channels = self.ending.load(channel + lane, filters.saturating_sub(lane));
+            }
             for (column, sums) in sums.iter().enumerate() {
                 for (w, sum) in sums.iter().enumerate() {
-                    sum.store(to.add(column * width + w * V::LANES));
+                    let (lane, element) = (w * V::LANES, element + column * self.results.channels);
+                    let sum = endings[w].of(*sum, element + lane);
+                    sum.store(to.add(column * width + lane));
                 }
             }
         }

@@ -13,7 +13,7 @@ use super::strips::{CHANNELS, Strips};
 use super::taps::Taps;
 use super::winograd::{TileGradient, Tiles, Tiling};
 use super::{Conv2dGradKind, Pass, Sizes};
-use crate::cpu::epilogue::Finish;
+use crate::cpu::epilogue::{Finish, InRegisters};
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::kernel::Machine;
@@ -90,8 +90,11 @@ impl Sizes {
         };
         scratch.lend_made(filters.groups * filters.group(), version, pack, |packed| {
             let (images, results, start) = (self.images(), self.results(), out.as_mut_ptr());
+            let (ending, finish) =
+                if results.last { finish.in_registers() } else { (InRegisters::NONE, finish) };
+            let (source, packed) = (input, &*packed);
             let correlation =
-                Correlation { strips, taps, filters, packed, source: input, images, results, out: start };
+                Correlation { strips, taps, filters, packed, source, images, results, out: start, ending };
             if !correlation.run(machine.isa, &machine.team, finish) {
                 finish.all(&machine.team, out);
             }
@@ -123,8 +126,9 @@ impl Sizes {
             let (images, results, out, packed) = (self.results(), self.images(), out.as_mut_ptr(), &*packed);
             for axes in self.phases() {
                 let Some((strips, taps)) = self.strips::<T>(axes, self.filters) else { return Ok(false) };
+                let (source, ending) = (grad, InRegisters::NONE);
                 let correlation =
-                    Correlation { strips, taps, filters, packed, source: grad, images, results, out };
+                    Correlation { strips, taps, filters, packed, source, images, results, out, ending };
                 correlation.run(machine.isa, &machine.team, Finish::default());
             }
             Ok(true)
@@ -204,8 +208,9 @@ impl Sizes {
         let filters = self.filters::<T>(machine.isa, channels);
         let pack = |packed: &mut [T]| filters.pack(&machine.team, filter, distances, packed);
         scratch.lend_made(filters.groups * filters.group(), version, pack, |packed| {
-            let strides = self.strides;
-            let pointwise = Pointwise { filters, packed, source, images, results, strides, out: out.as_mut_ptr() };
+            let (strides, start, (ending, finish)) = (self.strides, out.as_mut_ptr(), finish.in_registers());
+            let pointwise =
+                Pointwise { filters, packed, source, images, results, strides, out: start, ending };
             if !pointwise.run(machine.isa, &machine.team, finish) {
                 finish.all(&machine.team, out);
             }
@@ -270,9 +275,9 @@ impl Sizes {
             let in_place = self.last == [true; 2] && filters.filters == 1;
             let is_done = axes.all(|axes| {
                 if in_place {
-                    let (width, out) = (self.filter.width, start);
+                    let (width, out, (ending, finish)) = (self.filter.width, start, finish.in_registers());
                     let neighbours =
-                        Neighbours { axes, filters, width, packed, source, images, results, out };
+                        Neighbours { axes, filters, width, packed, source, images, results, out, ending };
                     neighbours.run(machine.isa, &machine.team, finish);
                     return true;
                 }
@@ -388,7 +393,8 @@ impl Sizes {
         let turned = matches!(pass, Pass::Grad(_));
         let pack = |packed: &mut [T]| tiling.pack(*isa, team, filter, distances, turned, packed);
         scratch.lend_made(self.groups * tiling.filters.group(), version, pack, |packed| {
-            let tiles = Tiles { tiling, packed, source, out: out.as_mut_ptr() };
+            let (start, (ending, finish)) = (out.as_mut_ptr(), finish.in_registers());
+            let tiles = Tiles { tiling, packed, source, out: start, ending };
             if !tiles.run(*isa, team, finish) {
                 finish.all(team, out);
             }

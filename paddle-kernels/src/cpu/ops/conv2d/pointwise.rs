@@ -4,7 +4,7 @@
 
 use super::filters::Filters;
 use super::product::Product;
-use crate::cpu::epilogue::Finish;
+use crate::cpu::epilogue::{Finish, InRegisters};
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
@@ -26,6 +26,7 @@ pub(super) struct Pointwise<'a, T> {
     /// The distances along both axes of the elements that neighbouring results are products of.
     pub(super) strides: [usize; 2],
     pub(super) out: *mut T,
+    pub(super) ending: InRegisters<T>,
 }
 
 // SAFETY: threads write results that do not overlap.
@@ -44,10 +45,12 @@ struct Piece<'a, T> {
 impl<T: Float> Work<T> for Piece<'_, T> {
     #[inline(always)]
     unsafe fn run<V: Vector<Element = T>>(self) {
-        let Pointwise { filters, packed, source, images, results, strides, out } = self.of;
-        let [from, to] = self.first;
+        let Pointwise { filters, packed, source, images, results, strides, out, ending } = self.of;
+        let [from, first] = self.first;
         let from = source[from * images.channels + self.group * filters.inner..].as_ptr();
-        let to = out.wrapping_add(to * results.channels + self.group * filters.outer);
+        let channel = self.group * filters.outer;
+        let first = first * results.channels + channel;
+        let to = out.wrapping_add(first);
         for block in self.blocks[0]..self.blocks[1] {
             let outer = block * filters.widest();
             let products = Product {
@@ -57,6 +60,8 @@ impl<T: Float> Work<T> for Piece<'_, T> {
                 to: to.wrapping_add(outer),
                 distances: [strides[1] * images.channels, results.channels],
                 filters: (filters.outer - outer).min(filters.widest()),
+                ending: *ending,
+                begin: [channel + outer, first + outer],
             };
             // SAFETY: the elements and the results of a piece are inside of the images; nobody else writes these results.
             unsafe { products.compute::<V>(self.count, filters.width(block)) };
@@ -106,7 +111,9 @@ impl<T: Float> Pointwise<'_, T> {
             );
             if is_whole {
                 // SAFETY: these results are the piece's own, and are final.
-                unsafe { finish.part(self.out, first * results.channels..(first + count) * results.channels) };
+                unsafe {
+                    finish.part(self.out, first * results.channels..(first + count) * results.channels)
+                };
             }
         });
         is_whole

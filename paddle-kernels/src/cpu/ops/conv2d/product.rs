@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "computes with vectors")]
 
 use super::correlate::most_columns;
+use crate::cpu::epilogue::InRegisters;
 use crate::cpu::vector::{Element, Vector};
 
 /// The products of neighbours, elements of images or tiles at one point, with a block of filters.
@@ -20,6 +21,9 @@ pub(super) struct Product<T> {
     pub(super) distances: [usize; 2],
     /// The filters whose products are stored. The last register of a block may have others, which are not.
     pub(super) filters: usize,
+    /// What is computed of the products of the block, of which these are the first channel and the first element.
+    pub(super) ending: InRegisters<T>,
+    pub(super) begin: [usize; 2],
 }
 
 impl<T: Element> Product<T> {
@@ -36,9 +40,11 @@ impl<T: Element> Product<T> {
             // The last ones may be computed twice.
             let first = done.min(count - at_once);
             let [from, to] = self.distances;
+            let [channel, element] = self.begin;
+            let begin = [channel, element + first * to];
             let (from, to) = (self.from.wrapping_add(first * from), self.to.wrapping_add(first * to));
             // SAFETY: the caller's.
-            unsafe { product::<V>(Product { from, to, ..self }, at_once, width) };
+            unsafe { product::<V>(Product { from, to, begin, ..self }, at_once, width) };
             done += at_once;
         }
     }
@@ -71,7 +77,8 @@ unsafe fn product<V: Vector>(operands: Product<V::Element>, count: usize, width:
 /// As for [`Product::compute`].
 #[inline(always)]
 unsafe fn block<V: Vector, const COUNT: usize, const WIDTH: usize>(operands: Product<V::Element>) {
-    let Product { from, depth, packed, to, distances: [distance, to_distance], filters } = operands;
+    let Product { from, depth, packed, to, distances: [distance, to_distance], filters, ending, begin } =
+        operands;
     let width = WIDTH * V::LANES;
     // SAFETY: the caller's.
     unsafe {
@@ -91,9 +98,15 @@ unsafe fn block<V: Vector, const COUNT: usize, const WIDTH: usize>(operands: Pro
             weights = weights.add(width);
             from = from.add(1);
         }
+        let mut endings = [ending.load::<V>(begin[0], filters); WIDTH];
+        for (w, of_channels) in endings.iter_mut().enumerate().skip(1) {
+            *of_channels = ending.load(begin[0] + w * V::LANES, filters - w * V::LANES);
+        }
         for (at, sums) in sums.iter().enumerate() {
             for (w, sum) in sums.iter().enumerate() {
-                let (to, filters) = (to.add(at * to_distance + w * V::LANES), filters - w * V::LANES);
+                let place = at * to_distance + w * V::LANES;
+                let (to, filters) = (to.add(place), filters - w * V::LANES);
+                let sum = endings[w].of(*sum, begin[1] + place);
                 if filters >= V::LANES { sum.store(to) } else { sum.store_partial(to, filters) }
             }
         }

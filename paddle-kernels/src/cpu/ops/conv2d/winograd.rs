@@ -21,7 +21,7 @@ use super::Shared;
 use super::correlate::Stack;
 use super::filters::Filters;
 use super::product::Product;
-use crate::cpu::epilogue::Finish;
+use crate::cpu::epilogue::{Finish, InRegisters};
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
@@ -213,6 +213,7 @@ pub(super) struct Tiles<'a, T> {
     pub(super) packed: &'a [T],
     pub(super) source: &'a [T],
     pub(super) out: *mut T,
+    pub(super) ending: InRegisters<T>,
 }
 
 // SAFETY: threads write results that do not overlap.
@@ -227,10 +228,12 @@ impl<T: Float> Tiles<'_, T> {
         let at_once = self.tiling.at_once::<T>(self.tiling.filters.inner);
         // Pieces of the same size, and as many for each thread.
         let pieces = tiles.div_ceil(at_once).next_multiple_of(team.threads()).min(tiles.div_ceil(FEWEST));
+        let most = at_once;
         let at_once = tiles.div_ceil(pieces.max(1)).min(at_once).max(1);
         // Whole rows of tiles have neighbouring results, of which an epilogue is computed faster.
         let [_, across] = self.tiling.grid();
-        let at_once = if finish.is_none() || at_once < across { at_once } else { at_once / across * across };
+        let whole = at_once.next_multiple_of(across.max(1));
+        let at_once = if finish.is_none() || whole > most { at_once } else { whole };
         let pieces = tiles.div_ceil(at_once);
         // Each share of the blocks transforms the source again.
         let shares = team.threads().div_ceil((pieces * self.tiling.filters.groups).max(1)).min(blocks);
@@ -308,7 +311,7 @@ impl<T: Float> Piece<'_, T> {
     /// The machine has the instruction set of `V`; a tile has `STEP` by `STEP` results.
     #[inline(always)]
     unsafe fn compute<V: Vector<Element = T>, const STEP: usize>(&self) {
-        let Tiles { tiling, packed, source, out } = self.of;
+        let Tiles { tiling, packed, source, out, ending } = self.of;
         let Tiling { filters, images, results, .. } = tiling;
         let count = self.tiles[1] - self.tiles[0];
         let depth = filters.inner.next_multiple_of(V::LANES);
@@ -333,6 +336,8 @@ impl<T: Float> Piece<'_, T> {
                         to: products.add(point * count * width),
                         distances: [depth, width],
                         filters: width,
+                        ending: InRegisters::NONE,
+                        begin: [0; 2],
                     };
                     of_point.compute::<V>(count, width);
                 }
@@ -341,7 +346,8 @@ impl<T: Float> Piece<'_, T> {
                 for tile in 0..count {
                     let (image, _, [y, x]) = tiling.tile(self.tiles[0] + tile);
                     let first = image * results.image() + self.group * filters.outer + channel;
-                    let out = out.add(first + (y * results.size[1] + x) * results.channels);
+                    let first = first + (y * results.size[1] + x) * results.channels;
+                    let out = out.add(first);
                     for lane in (0..channels).step_by(V::LANES) {
                         let point = count * width;
                         let start = products.cast_const().add(tile * width + lane);
@@ -351,6 +357,8 @@ impl<T: Float> Piece<'_, T> {
                             distances: [results.size[1] * results.channels, results.channels],
                             size: [results.size[0] - y, results.size[1] - x],
                             channels: channels - lane,
+                            ending: ending.load(self.group * filters.outer + channel + lane, channels - lane),
+                            first: first + lane,
                         };
                         transform::<V, Output, POINTS, STEP>(&from, &to);
                     }

@@ -7,6 +7,7 @@ use paddle_core::program::DType;
 use super::loops::{self, Loop};
 use super::{Constant, LINE, LONGEST_TILE, Link, Place, Program, SCRATCH, Saved, Spread, Step};
 use crate::cpu::broadcast::{Broadcast, Form};
+use crate::cpu::epilogue::Pattern;
 use crate::cpu::kernel::{Compiled, unsupported};
 use crate::cpu::operands::Signature;
 use crate::cpu::ops::{compiler, fill};
@@ -43,12 +44,18 @@ fn compile_chain(group: &Group, body: Option<(Operand, usize)>) -> Result<(Signa
         }
     }
     let arranged = types.iter().find(|ty| !ty.layout.is_row_major());
-    if let Some((layout, rank)) = arranged.map(|ty| (ty.layout.clone(), ty.shape.len())) {
+    let arranged = arranged.map(|ty| (ty.layout.clone(), ty.shape.len()));
+    if let Some((layout, rank)) = &arranged {
         for ty in types {
-            *ty = in_memory(ty, &layout, rank)?;
+            *ty = in_memory(ty, layout, *rank)?;
         }
     }
-    compile_in_memory(&group, body)
+    let (signature, mut program) = compile_in_memory(&group, body)?;
+    if let Some((result, _)) = body.filter(|_| arranged.is_some()) {
+        let read = |input| signature.reads.iter().position(|slot| slot.0 == input);
+        program.ending = Pattern::find(&group, result).map(|ending| ending.renumbered(read));
+    }
+    Ok((signature, program))
 }
 
 /// The type of an operand as it is in memory, in a group whose operands have a layout.
@@ -93,7 +100,9 @@ impl<'a> Compiler<'a> {
     fn new(group: &'a Group, body: Option<(Operand, usize)>) -> Result<Self, Unsupported> {
         let written = |o: &usize| {
             let mut written = group.epilogue.iter().flat_map(|op| &op.outputs);
-            body.is_none_or(|(_, landing)| landing == *o || written.any(|output| *output == Operand::Output(*o)))
+            body.is_none_or(|(_, landing)| {
+                landing == *o || written.any(|output| *output == Operand::Output(*o))
+            })
         };
         let outputs: Vec<usize> = (0..group.outputs.len()).filter(written).collect();
         let Some(layout) = outputs.first().map(|&o| &group.outputs[o]) else {
@@ -124,6 +133,7 @@ impl<'a> Compiler<'a> {
                 reads: Vec::new(),
                 writes: writes.clone().map(|(_, out)| out).collect(),
                 landing,
+                ending: None,
                 widest: layouts.map(|layout| layout.dtype.bytes()).max().unwrap_or(1),
                 scratch: 0,
                 tile: LONGEST_TILE,

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::Filters;
-use crate::cpu::epilogue::Finish;
+use crate::cpu::epilogue::{Finish, InRegisters, OfChannels};
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
@@ -28,6 +28,7 @@ pub(in super::super) struct Neighbours<'a, T> {
     pub(in super::super) images: Images,
     pub(in super::super) results: Images,
     pub(in super::super) out: *mut T,
+    pub(in super::super) ending: InRegisters<T>,
 }
 
 // SAFETY: threads write results that do not overlap.
@@ -60,13 +61,16 @@ impl<T: Float> Work<T> for Rows<'_, T> {
 }
 
 /// What neighbouring results of a row read and write, for a register of channels.
-struct Row<T> {
+struct Row<V: Vector> {
+    /// The number of the first result among all elements, and what is computed of the results.
+    first: usize,
+    ending: OfChannels<V>,
     /// The number of the row in its image.
     y: usize,
     /// The channels of the first element of the image, of the filters, and of the first result.
-    from: *const T,
-    packed: *const T,
-    to: *mut T,
+    from: *const V::Element,
+    packed: *const V::Element,
+    to: *mut V::Element,
     /// The channels that there are, of those of a register.
     lanes: usize,
     /// The taps down that meet the image.
@@ -104,11 +108,15 @@ impl<T: Float> Neighbours<'_, T> {
         let (image, y) = (row / down.count, row % down.count);
         let packed = self.filters.at(lane / CHANNELS, 0) + lane % CHANNELS;
         let to = (y * down.output_step + down.output_first) * self.results.size[1] + across.output_first;
+        let first = image * self.results.image() + to * self.results.channels + lane;
         let operands = Row {
+            first,
+            // SAFETY: these are channels; the caller's.
+            ending: unsafe { self.ending.load(lane, self.images.channels - lane) },
             y,
             from: self.source[image * self.images.image() + lane..].as_ptr(),
             packed: self.packed[packed..].as_ptr(),
-            to: self.out.wrapping_add(image * self.results.image() + to * self.results.channels + lane),
+            to: self.out.wrapping_add(first),
             lanes: self.images.channels - lane,
             down: down.meeting(y),
         };
@@ -135,7 +143,7 @@ impl<T: Float> Neighbours<'_, T> {
     #[inline(always)]
     unsafe fn columns<V: Vector<Element = T>, const WHOLE: bool, const COUNT: usize>(
         &self,
-        operands: &Row<T>,
+        operands: &Row<V>,
         x: usize,
         taps: Range<usize>,
     ) -> usize {
@@ -163,8 +171,9 @@ impl<T: Float> Neighbours<'_, T> {
                 }
             }
             for (column, sum) in sums.iter().enumerate() {
-                let to =
-                    operands.to.add((x * across.output_step) * self.results.channels + column * output_step);
+                let place = (x * across.output_step) * self.results.channels + column * output_step;
+                let sum = operands.ending.of(*sum, operands.first + place);
+                let to = operands.to.add(place);
                 match WHOLE {
                     true => sum.store(to),
                     false => sum.store_partial(to, operands.lanes),

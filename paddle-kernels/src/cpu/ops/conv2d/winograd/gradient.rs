@@ -6,6 +6,7 @@
 
 use super::transform::{FilterGradient, Input, Memory, Patch, Room, Spread, transform};
 use super::{ALL, MOST_TAPS, MOST_WIDTH, POINTS, Tiling};
+use crate::cpu::epilogue::InRegisters;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
 use crate::cpu::ops::conv2d::Shared;
@@ -290,6 +291,8 @@ impl<T: Float> Unpacking<'_, T> {
                     distances: [TAPS * V::LANES, V::LANES],
                     size: [TAPS; 2],
                     channels: V::LANES,
+                    ending: InRegisters::NONE.load(0, V::LANES),
+                    first: 0,
                 };
                 transform::<V, FilterGradient, POINTS, TAPS>(&from, &to);
                 let (step, count) = (inner * TAPS * TAPS, V::LANES.min(outer - lane));

@@ -4,6 +4,7 @@
 #![allow(unsafe_code, reason = "computes with vectors")]
 
 use super::POINTS;
+use crate::cpu::epilogue::OfChannels;
 use crate::cpu::images::Images;
 use crate::cpu::vector::{Element, Vector};
 
@@ -204,17 +205,20 @@ impl<V: Vector, const COUNT: usize> Columns<V, COUNT> for Reversed<V::Element> {
 }
 
 /// Room for the elements of some channels.
-pub(super) struct Room<T> {
-    pub(super) start: *mut T,
+pub(super) struct Room<V: Vector> {
+    pub(super) start: *mut V::Element,
     /// The distances of neighbouring rows and columns.
     pub(super) distances: [usize; 2],
     /// The rows and columns that there are.
     pub(super) size: [usize; 2],
     /// The channels that there are.
     pub(super) channels: usize,
+    /// What is computed of the elements, of which this is the first.
+    pub(super) ending: OfChannels<V>,
+    pub(super) first: usize,
 }
 
-impl<V: Vector, const COUNT: usize> Rows<V, COUNT> for Room<V::Element> {
+impl<V: Vector, const COUNT: usize> Rows<V, COUNT> for Room<V> {
     #[inline(always)]
     unsafe fn put(&self, y: usize, row: [V; COUNT]) {
         if y >= self.size[0] {
@@ -226,7 +230,9 @@ impl<V: Vector, const COUNT: usize> Rows<V, COUNT> for Room<V::Element> {
             }
             // SAFETY: the caller's.
             unsafe {
-                let to = self.start.add(y * self.distances[0] + x * self.distances[1]);
+                let place = y * self.distances[0] + x * self.distances[1];
+                let value = self.ending.of(value, self.first + place);
+                let to = self.start.add(place);
                 match self.channels >= V::LANES {
                     true => value.store(to),
                     false => value.store_partial(to, self.channels),

@@ -1,0 +1,215 @@
+//! Endings: epilogues that a kernel computes in registers, in front of storing its result. They are what stands behind
+//! convolutions most often: a factor and a shift for each channel, another value, and a bound.
+#![allow(unsafe_code, reason = "computes with vectors")]
+
+use std::ptr::null;
+
+use paddle_core::ops::{Binary, BinaryKind, Op, Unary, UnaryKind};
+use paddle_core::plan::{Extent, Group, GroupOp, Operand, OperandType};
+
+use crate::cpu::number::Float;
+use crate::cpu::vector::{Element, Vector};
+
+/// An ending over operands of type `O`: `min(max(x · factor + shift + other, 0), bound)`. What is not there is left out.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cpu) struct Ending<O, B> {
+    /// One number for each channel.
+    factor: O,
+    shift: O,
+    /// A value as large as the result.
+    other: O,
+    /// Whether the result is at least 0.
+    is_positive: bool,
+    /// An upper bound of a positive result.
+    bound: B,
+}
+
+/// An ending whose operands are numbered.
+pub(in crate::cpu) type Pattern = Ending<Option<usize>, Option<f64>>;
+
+impl Pattern {
+    /// The ending that the epilogue of a group is, if it is one. `result` is that of the body. Types are as in memory, where
+    /// channels are the last axis.
+    pub(in crate::cpu) fn find(group: &Group, result: Operand) -> Option<Pattern> {
+        let mut ending = Ending { factor: None, shift: None, other: None, is_positive: false, bound: None };
+        let mut value = result;
+        let shape = &ty(group, result)?.shape;
+        for op in &group.epilogue {
+            // Every value but the last is read by the next operator alone.
+            let GroupOp { inputs, outputs, .. } = op;
+            let [next] = outputs[..] else { return None };
+            let is_begun = ending.other.is_some() || ending.is_positive;
+            match (&op.op, &inputs[..]) {
+                (Op::Binary(Binary { kind: BinaryKind::Mul }), &[a, Operand::Input(b)])
+                    if a == value && !is_begun && ending.factor.is_none() && ending.shift.is_none() =>
+                {
+                    ending.factor = Some(b).filter(|&b| is_of_channels(&group.inputs[b], shape));
+                    ending.factor?;
+                }
+                (Op::Binary(Binary { kind: BinaryKind::Add }), &[a, b]) => {
+                    let (Operand::Input(with), of) = (if a == value { (b, a) } else { (a, b) }) else {
+                        return None;
+                    };
+                    if of != value || ending.is_positive {
+                        return None;
+                    }
+                    let ty = &group.inputs[with];
+                    if !is_begun && ending.shift.is_none() && is_of_channels(ty, shape) {
+                        ending.shift = Some(with);
+                    } else if ending.other.is_none() && ty.shape == *shape {
+                        ending.other = Some(with);
+                    } else {
+                        return None;
+                    }
+                }
+                (Op::Unary(Unary { kind: UnaryKind::Relu, .. }), &[a])
+                    if a == value && !ending.is_positive =>
+                {
+                    ending.is_positive = true;
+                }
+                (Op::Unary(Unary { kind: UnaryKind::Relu6, coefficients }), &[a])
+                    if a == value && !ending.is_positive =>
+                {
+                    (ending.is_positive, ending.bound) = (true, Some(coefficients[0]));
+                }
+                _ => return None,
+            }
+            value = next;
+        }
+        // The values in between stay inside.
+        let inner = group.epilogue.iter().rev().skip(1).flat_map(|op| &op.outputs);
+        let is_inner = |operand: &Operand| matches!(operand, Operand::Temporary(_));
+        (is_inner(&result) && inner.into_iter().all(is_inner)).then_some(ending)
+    }
+
+    /// The ending with other numbers of its operands.
+    pub(in crate::cpu) fn renumbered(self, number: impl Fn(usize) -> Option<usize>) -> Pattern {
+        let [factor, shift, other] = [self.factor, self.shift, self.other].map(|of| of.and_then(&number));
+        Ending { factor, shift, other, ..self }
+    }
+
+    /// The ending whose operands are at these addresses.
+    pub(in crate::cpu) fn at<T: Float>(self, address: impl Fn(usize) -> *const u8) -> InRegisters<T> {
+        let at = |operand: Option<usize>| operand.map_or(null(), |operand| address(operand).cast());
+        let Ending { factor, shift, other, is_positive, bound } = self;
+        let bound = bound.map(T::of);
+        Ending { factor: at(factor), shift: at(shift), other: at(other), is_positive, bound }
+    }
+}
+
+fn ty(group: &Group, operand: Operand) -> Option<&OperandType> {
+    match operand {
+        Operand::Input(i) => group.inputs.get(i),
+        Operand::Output(o) => group.outputs.get(o),
+        Operand::Temporary(t) => group.temporaries.get(t),
+    }
+}
+
+/// Whether an operand has one number for each channel, which are the last axis.
+fn is_of_channels(operand: &OperandType, shape: &[Extent]) -> bool {
+    let Some((last, others)) = operand.shape.split_last() else { return false };
+    Some(last) == shape.last() && others.iter().all(|&extent| extent == Extent::Fixed(1))
+}
+
+/// An ending in a launch.
+pub(in crate::cpu) type InRegisters<T> = Ending<*const T, Option<T>>;
+
+impl<T> InRegisters<T> {
+    /// The ending that leaves results as they are.
+    pub(in crate::cpu) const NONE: InRegisters<T> =
+        Ending { factor: null(), shift: null(), other: null(), is_positive: false, bound: None };
+}
+
+impl<T: Element> InRegisters<T> {
+    /// The ending of a register of channels, which begin with `channel`. `count` of them are there.
+    ///
+    /// # Safety
+    /// The ending has these channels; the machine has the instruction set of `V`.
+    #[inline(always)]
+    pub(in crate::cpu) unsafe fn load<V: Vector<Element = T>>(
+        &self,
+        channel: usize,
+        count: usize,
+    ) -> OfChannels<V> {
+        // SAFETY: the caller's.
+        unsafe {
+            let is_scaled = !self.factor.is_null() || !self.shift.is_null();
+            let factor = if self.factor.is_null() {
+                V::splat(1.into())
+            } else {
+                load(self.factor.wrapping_add(channel), count)
+            };
+            let shift = if self.shift.is_null() {
+                V::splat(0.into())
+            } else {
+                load(self.shift.wrapping_add(channel), count)
+            };
+            let bound = match self.bound {
+                Some(bound) => Some(V::splat(bound)),
+                None => None,
+            };
+            OfChannels {
+                is_scaled,
+                factor,
+                shift,
+                other: self.other,
+                is_positive: self.is_positive,
+                bound,
+                count,
+            }
+        }
+    }
+}
+
+/// An ending of a register of channels.
+#[derive(Clone, Copy)]
+pub(in crate::cpu) struct OfChannels<V: Vector> {
+    is_scaled: bool,
+    factor: V,
+    shift: V,
+    other: *const V::Element,
+    is_positive: bool,
+    bound: Option<V>,
+    count: usize,
+}
+
+impl<V: Vector> OfChannels<V> {
+    /// The ending of a result, whose first channel is this element of all results.
+    ///
+    /// # Safety
+    /// There is such an element; the machine has the instruction set of `V`.
+    #[inline(always)]
+    pub(in crate::cpu) unsafe fn of(&self, result: V, element: usize) -> V {
+        // SAFETY: the caller's.
+        unsafe {
+            let mut value = result;
+            if self.is_scaled {
+                value = value.mul_add(self.factor, self.shift);
+            }
+            if !self.other.is_null() {
+                value = value.add(load(self.other.wrapping_add(element), self.count));
+            }
+            if self.is_positive {
+                let zero = V::splat(V::Element::ZERO);
+                value = value.or_larger(zero);
+                if let Some(bound) = self.bound {
+                    value = zero.sub(zero.sub(value).or_larger(zero.sub(bound)));
+                }
+            }
+            value
+        }
+    }
+}
+
+/// # Safety
+/// `count` elements, or all lanes, are there; the machine has the instruction set of `V`.
+#[inline(always)]
+unsafe fn load<V: Vector>(from: *const V::Element, count: usize) -> V {
+    // SAFETY: the caller's.
+    unsafe {
+        match count >= V::LANES {
+            true => V::load(from),
+            false => V::load_partial(from, count),
+        }
+    }
+}
