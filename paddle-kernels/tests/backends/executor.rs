@@ -516,6 +516,45 @@ fn parameters_change_between_runs<B: Backend + Clone>(backend: &B) {
     }
 }
 
+/// What follows from parameters alone is computed when they have changed, and kept otherwise, whatever sizes batches have.
+fn what_follows_from_parameters_is_prepared<B: Backend + Clone>(backend: &B) {
+    let program = text::parse(
+        "program {
+  rows _
+  parameter w: f32[2, 1] = fill_constant(value=2.0)
+  block 0 (x: f32[_, 2]) {
+    two: f32[2, 1] = fill_constant(value=2.0)
+    doubled: f32[2, 1] = elementwise_mul(w, two)
+    row: f32[1, 2] = transpose2(doubled, perm=[1, 0])
+    column: f32[2, 1] = transpose2(row, perm=[1, 0])
+    squared: f32[2, 1] = square(column)
+    y: f32[_, 1] = matmul_v2(x, squared)
+    return y, row
+  }
+}",
+    )
+    .unwrap();
+    let (mut executor, mut parameters) = executor(backend, &program).unwrap();
+    let plan = executor.plan().to_string();
+    assert!(plan.starts_with("plan {\n  prepare {\n") && plan.contains("squared: prepared"), "{plan}");
+    assert!(!plan.contains("row: prepared"), "an output is fetched from the pool: {plan}");
+    let storage = storage(backend, &program);
+    let values = [([2.0, 2.0], [48.0]), ([1.0, 10.0], [804.0]), ([0.0, 0.5], [2.0])];
+    for (rows, (w, expected)) in [1, 400, 3].into_iter().zip(values) {
+        parameters.upload(backend, storage.find("w").unwrap(), HostSlice::F32(&w));
+        for shared in [true, true, false, true] {
+            let x = [1.0, 2.0].repeat(rows);
+            executor.begin(&|_| floats(&x, &[rows, 2])).unwrap();
+            match shared {
+                true => executor.run_shared(&parameters).unwrap(),
+                false => executor.run(Part::Compute, &mut parameters).unwrap(),
+            }
+            assert_eq!(f32s(&executor, 0), expected.repeat(rows));
+            assert_eq!(f32s(&executor, 1), w.map(|w| 2.0 * w));
+        }
+    }
+}
+
 on_every_device!(
     inputs_and_parameters_can_be_outputs,
     batches_of_any_size_follow_each_other,
@@ -534,5 +573,6 @@ on_every_device!(
     random_numbers_are_those_of_the_seed,
     offsets_that_do_not_fit_are_errors,
     parameters_change_between_runs,
+    what_follows_from_parameters_is_prepared,
     a_block_is_run_whole_whatever_roles_its_operators_have,
 );

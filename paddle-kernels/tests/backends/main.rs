@@ -7,6 +7,7 @@ mod contractions;
 #[path = "../support/device.rs"]
 mod device;
 mod draw;
+mod epilogues;
 mod executor;
 mod fallback;
 mod fed;

@@ -3,6 +3,7 @@
 
 use super::panels::Plane;
 use super::*;
+use crate::cpu::epilogue::Finish;
 use crate::cpu::isa::Isa;
 use crate::team::Team;
 
@@ -152,14 +153,22 @@ fn check_all(s: &Sizes, [images, filters, grads]: [&[f64]; 3], [out, of_images, 
         const FAR: f64 = 1e-9;
         let (m, c, v) = (&machine, &scratch, (&scratch, None));
         if s.is_direct::<f64>(Pass::Forward) || s.last == [false; 2] {
-            about("forward", &out, FAR, &|to| s.forward(m, v, [&images, filters], to).is_ok());
+            about("forward", &out, FAR, &|to| {
+                s.forward(m, v, [&images, filters], to, Finish::default()).is_ok()
+            });
         }
-        check("forward directly", &out, &|to| s.forward_directly(m, v, [&images, filters], to).unwrap());
-        check("forward pointwise", &out, &|to| s.forward_pointwise(m, v, [&images, filters], to).unwrap());
+        check("forward directly", &out, &|to| {
+            s.forward_directly(m, v, [&images, filters], (to, Finish::default())).unwrap()
+        });
+        check("forward pointwise", &out, &|to| {
+            s.forward_pointwise(m, v, [&images, filters], (to, Finish::default())).unwrap()
+        });
         check("images pointwise", &of_images, &|to| {
             s.grad_input_pointwise(m, v, [filters, &grads], to).unwrap()
         });
-        about("forward by tiles", &out, FAR, &|to| s.forward_by_tiles(m, v, [&images, filters], to).unwrap());
+        about("forward by tiles", &out, FAR, &|to| {
+            s.forward_by_tiles(m, v, [&images, filters], (to, Finish::default())).unwrap()
+        });
         about("images by tiles", &of_images, FAR, &|to| {
             s.grad_input_by_tiles(m, v, [filters, &grads], to).unwrap()
         });
@@ -167,7 +176,7 @@ fn check_all(s: &Sizes, [images, filters, grads]: [&[f64]; 3], [out, of_images, 
             s.grad_filter_by_tiles(m, c, [&images, &grads], to).unwrap()
         });
         check("forward side by side", &out, &|to| {
-            s.forward_side_by_side(m, v, [&images, filters], to).unwrap()
+            s.forward_side_by_side(m, v, [&images, filters], (to, Finish::default())).unwrap()
         });
         about("images", &of_images, FAR, &|to| s.grad_input(m, v, [filters, &grads], to).is_ok());
         check("images directly", &of_images, &|to| {
@@ -205,12 +214,16 @@ fn worst_by_tiles(case: &Case) -> [f64; 3] {
     let counts = [s.images().len(), s.groups * s.filters * s.channels * s.filter.len(), s.results().len()];
     let [images, filters, grads] = [0, 1, 2].map(|k| fractions(counts[k], k));
     let by_tiles: [Pass<f32>; 3] = [
-        |s, m, from, to| s.forward_by_tiles(m, (&Scratch::default(), None), from, to).unwrap(),
+        |s, m, from, to| {
+            s.forward_by_tiles(m, (&Scratch::default(), None), from, (to, Finish::default())).unwrap()
+        },
         |s, m, from, to| s.grad_input_by_tiles(m, (&Scratch::default(), None), from, to).unwrap(),
         |s, m, from, to| s.grad_filter_by_tiles(m, &Scratch::default(), from, to).unwrap(),
     ];
     let exact: [Pass<f64>; 3] = [
-        |s, m, from, to| s.forward_directly(m, (&Scratch::default(), None), from, to).unwrap(),
+        |s, m, from, to| {
+            s.forward_directly(m, (&Scratch::default(), None), from, (to, Finish::default())).unwrap()
+        },
         |s, m, from, to| s.scatter(m, (&Scratch::default(), None), from, to).is_ok(),
         |s, m, from, to| s.grad_filter_directly(m, &Scratch::default(), from, to).unwrap(),
     ];
