@@ -119,7 +119,8 @@ fn the_plan_shows_what_is_not_in_row_major_order() {
 fn regions_change_their_layout_at_their_borders() {
     let executor = Executor::new(Cpu::with_threads(1).unwrap(), &program(DEEP), &Storage::new()).unwrap();
     let plan = executor.plan().to_string();
-    for image in ["first", "bent", "second", "sum", "deep", "pooled", "joined", "curved"] {
+    // What an epilogue takes up, `first` and `second`, has no memory.
+    for image in ["bent", "sum", "deep", "pooled", "joined", "curved"] {
         assert!(
             plan.contains(&format!("-> {image}[0, 2, 3, 1]: "))
                 || plan.contains(&format!(", {image}[0, 2, 3, 1]: ")),

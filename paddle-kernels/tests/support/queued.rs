@@ -13,8 +13,8 @@ use std::time::Duration;
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::Op;
 use paddle_core::plan::{
-    Backend, Fault, Group, HostSlice, HostSliceMut, Launch, Layout, Location, Memories, Memory, OperandType,
-    Piece, Takes, Token, Unsupported, Values,
+    Backend, Fault, Group, HostSlice, HostSliceMut, Launch, Layout, Location, Memories, Memory, OWN_MEMORIES,
+    OperandType, Piece, Takes, Token, Unsupported, Values,
 };
 use paddle_core::program::DType;
 use paddle_kernels::Cpu;
