@@ -6,14 +6,16 @@ pub(crate) struct Arguments {
     pub(crate) threads: usize,
     /// Print where the time goes instead.
     pub(crate) profile: bool,
+    /// Print the names of all workloads instead.
+    pub(crate) list: bool,
 }
 
-pub(crate) const USAGE: &str = "usage: workloads [--workload W1[,W4]] [--threads N] [--profile]";
+pub(crate) const USAGE: &str = "usage: workloads [--workload W1[,W4]] [--threads N] [--profile] [--list]";
 
 impl Arguments {
     /// Reads the arguments. `--bench` is what cargo adds; words without dashes are its filters.
     pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut parsed = Arguments { workloads: Vec::new(), threads: 1, profile: false };
+        let mut parsed = Arguments { workloads: Vec::new(), threads: 1, profile: false, list: false };
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or(format!("`{argument}` needs a value"));
             match argument.as_str() {
@@ -24,6 +26,7 @@ impl Arguments {
                     parsed.threads = threads.ok_or(format!("`{value}` is not a number of threads"))?;
                 }
                 "--profile" => parsed.profile = true,
+                "--list" => parsed.list = true,
                 "--bench" => {}
                 other if other.starts_with('-') => return Err(format!("unknown argument `{other}`")),
                 _ => {}

@@ -6,14 +6,17 @@
 //! ```
 //!
 //! With `PEER_SERVE=1` in the environment it runs steps on command from standard input, so that its rounds can be
-//! interleaved with those of other programs: `run N` runs N steps and prints their time, `quit` ends.
+//! interleaved with those of other programs, as `cargo bench --bench compare` does.
 //!
 //! `NOTES.md` beside this folder has what was measured.
 
 mod adaptive;
 mod arguments;
+mod catalogue;
+mod decoder64;
 mod gan;
 mod images;
+mod initial;
 mod lenet;
 mod lstm;
 mod mlp;
@@ -23,18 +26,18 @@ mod ranking;
 mod regression;
 mod resnet;
 mod separable;
+mod serve;
 mod transformer;
+mod unet;
 mod workload;
 
 use std::env;
 use std::error::Error;
-use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use arguments::{Arguments, USAGE};
 use paddle::Cpu;
-use paddle::core::plan::Backend;
 use workload::{CHECKED, POOL, Workload};
 
 /// The runs of which the median counts.
@@ -60,71 +63,33 @@ fn main() -> ExitCode {
 }
 
 fn measure_all(arguments: &Arguments) -> Run {
-    let all = [
-        "W1",
-        "W2",
-        "W3",
-        "W4",
-        "W5",
-        "W6",
-        "W7",
-        "W8a",
-        "W8b",
-        "W9",
-        "encoder",
-        "decoder",
-        "separable",
-        "separable1",
-    ];
-    let all = all.map(str::to_string);
-    let names = if arguments.workloads.is_empty() { &all[..] } else { &arguments.workloads };
+    let all = catalogue::names();
+    if arguments.list {
+        println!("{}", all.join("\n"));
+        return Ok(());
+    }
+    let names = if arguments.workloads.is_empty() { &all } else { &arguments.workloads };
     for name in names {
         let cpu = Cpu::with_threads(arguments.threads)?;
         if arguments.profile {
-            print_profile(&mut *workload(name, cpu)?)?;
+            print_profile(&mut *catalogue::workload(name, cpu)?)?;
         } else if env::var_os("PEER_SERVE").is_some_and(|value| value == "1") {
-            serve(name, arguments.threads, &mut *workload(name, cpu)?)?;
+            serve::serve(name, arguments.threads, &mut *catalogue::workload(name, cpu)?)?;
         } else {
-            measure(name, arguments.threads, &mut *workload(name, cpu)?)?;
+            measure(name, arguments.threads, &mut *catalogue::workload(name, cpu)?)?;
         }
     }
     Ok(())
 }
 
-fn workload<B: Backend + Clone + 'static>(name: &str, backend: B) -> Run<Box<dyn Workload>> {
-    match name {
-        "W1" => Ok(mlp::training(backend)?),
-        "W2" => Ok(lenet::workload(backend)?),
-        "W3" => Ok(lstm::workload(backend)?),
-        "W4" => Ok(regression::workload(backend)?),
-        "W5" => Ok(ranking::workload(backend)?),
-        "W6" => Ok(gan::workload(backend)?),
-        "W7" => Ok(resnet::training(backend)?),
-        "W8a" => Ok(mlp::inference(backend)?),
-        "W8b" => Ok(resnet::inference(backend)?),
-        "W9" => Ok(adaptive::workload(backend)?),
-        "encoder" => Ok(transformer::encoder(backend)?),
-        "decoder" => Ok(transformer::decoder(backend)?),
-        "separable" => Ok(separable::training(backend)?),
-        "separable1" => Ok(separable::inference(backend)?),
-        _ => {
-            let message = format!(
-                "there is no workload `{name}`; there are W1 to W7, W8a, W8b, W9, encoder, decoder, separable and \
-                 separable1"
-            );
-            Err(message.into())
-        }
-    }
-}
-
-/// Runs the checked steps and returns the two results that are compared.
-fn check(workload: &mut dyn Workload) -> Run<(f32, f32)> {
+/// Runs the checked steps and returns the results that are compared, as members of a JSON object.
+fn check(workload: &mut dyn Workload) -> Run<String> {
     let mut losses = Vec::with_capacity(CHECKED);
     for step in 0..CHECKED {
         losses.push(workload.step(step % POOL)?);
     }
-    let [first, last] = workload.compared();
-    Ok((losses[first], losses[last]))
+    let [first, early, last] = workload.compared().map(|step| losses[step]);
+    Ok(format!("\"loss_first\":{first},\"loss_early\":{early},\"loss_last\":{last}"))
 }
 
 /// Runs `steps` steps, `from` being the first one's number, and returns how many seconds they took.
@@ -152,7 +117,7 @@ fn steps_per_run(workload: &mut dyn Workload) -> Run<usize> {
 }
 
 fn measure(name: &str, threads: usize, workload: &mut dyn Workload) -> Run {
-    let (first, last) = check(workload)?;
+    let losses = check(workload)?;
     let steps = steps_per_run(workload)?;
     let (mut rates, mut cpu) = (Vec::with_capacity(RUNS), f64::INFINITY);
     for _ in 0..RUNS {
@@ -164,7 +129,7 @@ fn measure(name: &str, threads: usize, workload: &mut dyn Workload) -> Run {
     let (least, median, most) = (rates[0], rates[RUNS / 2], rates[RUNS - 1]);
     println!(
         "{{\"framework\":\"paddle-rust\",\"workload\":\"{name}\",\"threads\":{threads},\
-         \"steps_per_s\":{median:.2},\"ms_per_step\":{:.6},\"loss_first\":{first:.6},\"loss_last\":{last:.6},\
+         \"steps_per_s\":{median:.2},\"ms_per_step\":{:.6},{losses},\
          \"steps_per_s_min\":{least:.2},\"steps_per_s_max\":{most:.2},\
          \"cpu_ms_per_step_min\":{:.6},\"peak_rss_mb\":{:.1}}}",
         1000.0 / median,
@@ -181,36 +146,4 @@ fn print_profile(workload: &mut dyn Workload) -> Run {
         println!("{profile:#}");
     }
     Ok(())
-}
-
-fn serve(name: &str, threads: usize, workload: &mut dyn Workload) -> Run {
-    let (first, last) = check(workload)?;
-    say(&format!(
-        "{{\"ready\":true,\"framework\":\"paddle-rust\",\"workload\":\"{name}\",\"threads\":{threads},\
-         \"mode\":\"plan\",\"loss_first\":{first:.6},\"loss_last\":{last:.6}}}"
-    ))?;
-    let mut at = CHECKED;
-    for line in io::stdin().lock().lines() {
-        let line = line?;
-        match line.split_whitespace().collect::<Vec<_>>()[..] {
-            ["run", steps] => {
-                let steps = steps.parse()?;
-                let before = process::cpu_seconds();
-                let seconds = run(workload, at, steps)?;
-                let cpu = process::cpu_seconds() - before;
-                say(&format!("{{\"dt\":{seconds:.9},\"cpu\":{cpu:.9}}}"))?;
-                at += steps;
-            }
-            ["quit"] => return say(&format!("{{\"peak_rss_mb\":{:.1}}}", process::peak_megabytes())),
-            _ => return Err(format!("found `{line}`, expected `run N` or `quit`").into()),
-        }
-    }
-    Ok(())
-}
-
-/// Prints a line at once.
-fn say(line: &str) -> Run {
-    let mut out = io::stdout().lock();
-    writeln!(out, "{line}")?;
-    Ok(out.flush()?)
 }

@@ -6,7 +6,8 @@ use paddle::attribute::network;
 use paddle::core::plan::Backend;
 use paddle::{Adam, Batch, Error, Parameters, Trainer};
 
-use crate::random::{field, integers, weights};
+use crate::initial::set_matrices;
+use crate::random::{field, integers};
 use crate::workload::{POOL, Training, Workload, matrix};
 
 const BATCH: usize = 32;
@@ -76,19 +77,6 @@ pub(crate) fn decoder<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dy
     };
     let pool = (0..POOL as u64).map(batch).collect::<Result<_, Error>>()?;
     Ok(Box::new(Training::new(net, parameters, Trainer::new(Adam::new(1e-3)), pool)))
-}
-
-/// Gives every matrix Xavier's weights, number `k` in the order of creation those of its number. What is left are shifts,
-/// which are zero at first, and scales, which are one.
-fn set_matrices<B: Backend + Clone>(parameters: &mut Parameters<B>, workload: u64) -> Result<(), Error> {
-    let names: Vec<String> = parameters.names().map(str::to_string).collect();
-    for (k, name) in names.iter().enumerate() {
-        if let &[rows, columns] = parameters.get::<f32>(name)?.shape() {
-            let weights = weights(workload, k as u64, rows, columns);
-            parameters.set(name, &matrix([rows, columns], weights))?;
-        }
-    }
-    Ok(())
 }
 
 /// The places where the texts of a batch begin, and the end of the last.

@@ -25,9 +25,10 @@ pub(crate) trait Workload {
     /// Measures where the time of about so many steps goes: a profile for each network of the workload.
     fn profile(&mut self, steps: usize) -> Result<Vec<Profile>, Error>;
 
-    /// The batches whose results are compared: the first step, and the last.
-    fn compared(&self) -> [usize; 2] {
-        [0, CHECKED - 1]
+    /// The steps whose results are compared: the first, an early one, and the last. Rounding has hardly grown at the early
+    /// one.
+    fn compared(&self) -> [usize; 3] {
+        [0, 9, CHECKED - 1]
     }
 }
 
@@ -116,8 +117,8 @@ impl<S: Spec, B: Backend + Clone> Workload for Inference<S, B> {
         Ok(vec![profile::infer(&self.net, &self.parameters, batches)?])
     }
 
-    fn compared(&self) -> [usize; 2] {
-        [0, POOL - 1]
+    fn compared(&self) -> [usize; 3] {
+        [0, 1, POOL - 1]
     }
 }
 

@@ -1,0 +1,47 @@
+//! The command line.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use clap::Parser;
+
+/// Runs workloads beside their twins in other frameworks, and prints a table of ratios. The peers are those that the Python
+/// of `PADDLE_PYTHON`, or else `python3`, can import: torch, jax, onnxruntime.
+#[derive(Parser)]
+pub(crate) struct Arguments {
+    /// Which workloads; all that have a twin, if it is left out.
+    #[arg(long = "workload", value_delimiter = ',')]
+    pub(crate) workloads: Vec<String>,
+    /// On how many threads; several numbers are measured one after the other.
+    #[arg(long, value_delimiter = ',', default_value = "1")]
+    pub(crate) threads: Vec<NonZeroUsize>,
+    /// How many rounds: of the clock's times the median counts, of the processor's the least.
+    #[arg(long, default_value = "3")]
+    pub(crate) rounds: NonZeroUsize,
+    /// About how many seconds each program runs in a round.
+    #[arg(long, default_value = "1", value_parser = seconds)]
+    pub(crate) seconds: Duration,
+    /// Only peers whose names contain one of these: `torch`, `compiled`, `jax`.
+    #[arg(long = "peer", value_delimiter = ',')]
+    peers: Vec<String>,
+    /// After how many seconds a program that does not answer is given up: compilers take minutes.
+    #[arg(long, default_value = "400", value_parser = seconds)]
+    pub(crate) patience: Duration,
+    /// What `cargo bench` says.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+impl Arguments {
+    /// Whether a peer is to be run.
+    pub(crate) fn wants(&self, peer: &str) -> bool {
+        self.peers.is_empty() || self.peers.iter().any(|part| peer.contains(part.as_str()))
+    }
+}
+
+/// A time that is not zero.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|&seconds: &f64| seconds > 0.0);
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.ok_or_else(|| "it has to be a number of seconds above 0".to_string())
+}

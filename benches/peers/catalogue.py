@@ -1,0 +1,55 @@
+"""Prints, as JSON, which twins of the workloads this Python can run, and why it cannot run others."""
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import shutil
+import sys
+
+# What has to be importable for each framework.
+NEEDS = {"torch": ["torch"], "jax": ["jax"], "onnxruntime": ["onnxruntime", "onnx"]}
+
+# The modes of each workload's twins; `with_torch.py` says what they mean.
+IMAGES = {"torch": ["eager", "eager+channels-last", "compiled", "compiled+channels-last"], "jax": ["jit"]}
+PLAIN = {"torch": ["eager", "compiled"], "jax": ["jit"]}
+RAGGED = {"torch": ["eager", "eager+unpadded", "compiled"], "jax": ["jit"]}
+TWINS = {
+    "W1": PLAIN,
+    "W2": IMAGES,
+    "W7": IMAGES,
+    "W8b": IMAGES | {"onnxruntime": ["session"]},
+    "encoder": RAGGED,
+    "decoder": RAGGED,
+    "decoder64": PLAIN,
+    "unet": IMAGES,
+}
+
+
+def missing(module):
+    return importlib.util.find_spec(module) is None
+
+
+def compiler():
+    """Whether there is what `torch.compile` compiles kernels with."""
+    return shutil.which(os.environ.get("CXX", "g++")) or shutil.which("clang++")
+
+
+absent, versions = {}, {}
+for framework, modules in NEEDS.items():
+    lacks = [module for module in ["numpy", *modules] if missing(module)]
+    if lacks:
+        absent[framework] = f"{', '.join(lacks)} cannot be imported"
+    else:
+        versions[framework] = importlib.metadata.version(framework)
+if "torch" in versions and not compiler():
+    absent["torch compiled"] = "there is no C++ compiler"
+
+twins = [
+    {"workload": workload, "framework": framework, "mode": mode}
+    for workload, frameworks in TWINS.items()
+    for framework, modes in frameworks.items()
+    for mode in modes
+    if framework in versions and not ("torch compiled" in absent and "compiled" in mode)
+]
+print(json.dumps({"python": sys.version.split()[0], "versions": versions, "missing": absent, "twins": twins}))

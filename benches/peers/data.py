@@ -1,0 +1,153 @@
+"""First weights and batches of the workloads, bit for bit those of `benches/workloads`, in NumPy."""
+
+import numpy as np
+
+POOL = 8
+CLASSES = 10
+# The ragged texts of `encoder` and `decoder` have 5 to 60 words; the peers pad all of them to the longest.
+LEAST, MOST = 5, 60
+
+
+def uniform(seed, count):
+    """Numbers of SplitMix64 by position, in [0, 1)."""
+    with np.errstate(over="ignore"):
+        start = np.uint64(seed * 0xD1342543DE82EF95 % 2**64)
+        z = start + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    return (z >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
+
+
+def symmetric(seed, *shape):
+    """Numbers in [-1, 1)."""
+    return (2 * uniform(seed, int(np.prod(shape))) - 1).reshape(shape)
+
+
+def integers(seed, end, *shape):
+    """Whole numbers below `end`."""
+    numbers = (uniform(seed, int(np.prod(shape))) * np.float32(end)).astype(np.int64)
+    return np.minimum(numbers, end - 1).reshape(shape)
+
+
+def field(workload, batch, number):
+    """The seed of a field of a batch."""
+    return 1000 * workload + 500 + 10 * batch + number
+
+
+def xavier(workload, k, *shape):
+    """Weights number `k` of a workload: `[inputs, outputs]`, or filters `[outputs, inputs, height, width]`."""
+    fans = (shape[0] + shape[1]) * int(np.prod(shape[2:]))
+    return np.float32(np.sqrt(6.0 / fans)) * symmetric(1000 * workload + k, *shape)
+
+
+def resnet_filters():
+    """The shapes of all filters of the residual network, in order."""
+    shapes, inputs = [(16, 3, 3, 3)], 16
+    for outputs in (16, 32, 64):
+        for _ in range(3):
+            shapes += [(outputs, inputs, 3, 3), (outputs, outputs, 3, 3)]
+            if inputs != outputs:
+                shapes.append((outputs, inputs, 1, 1))
+            inputs = outputs
+    return shapes
+
+
+def unet_filters():
+    """The shapes of all filters of the U-Net, in order."""
+    twice = lambda inputs, outputs: [(outputs, inputs, 3, 3), (outputs, outputs, 3, 3)]
+    larger = lambda inputs, outputs: [(inputs, outputs, 2, 2), *twice(2 * outputs, outputs)]
+    down = twice(3, 16) + twice(16, 32) + twice(32, 64)
+    return down + larger(64, 32) + larger(32, 16) + [(3, 16, 1, 1)]
+
+
+def transformer_weights(workload, first, words, outputs):
+    """Words, places, then query, key, value, out, wide and narrow of each layer, and the last layer. A number counts shifts
+    and scales, too. `first` says which of words and places is number 0."""
+    size, length = 128, 64 if first == "places" else MOST
+    word, place = (1, 0) if first == "places" else (0, 1)
+    weights = [xavier(workload, word, words, size), xavier(workload, place, length, size)]
+    k = 2
+    for _ in range(2):
+        k += 2
+        for shape in [(size, size)] * 4:
+            weights.append(xavier(workload, k, *shape))
+            k += 2
+        k += 2
+        for shape in [(size, 4 * size), (4 * size, size)]:
+            weights.append(xavier(workload, k, *shape))
+            k += 2
+    return weights + [xavier(workload, k + 2, size, outputs)]
+
+
+def weights(workload):
+    """All weights of a workload, in the order in which its layers are written."""
+    numbered = lambda number, shapes: [xavier(number, k, *shape) for k, shape in enumerate(shapes)]
+    if workload == "W1":
+        return numbered(1, [(784, 256), (256, 128), (128, 10)])
+    if workload == "W2":
+        return numbered(2, [(20, 1, 5, 5), (50, 20, 5, 5), (800, 500), (500, 10)])
+    if workload in ("W7", "W8b"):
+        return numbered(7, [*resnet_filters(), (64, CLASSES)])
+    if workload == "unet":
+        return numbered(12, unet_filters())
+    if workload == "encoder":
+        return transformer_weights(10, "words", 1000, 4)
+    if workload == "decoder":
+        return transformer_weights(11, "words", 1000, 1000)
+    return transformer_weights(13, "places", 256, 256)
+
+
+def labelled(number, p, *shape):
+    """Images, or rows, and their classes."""
+    return symmetric(field(number, p, 0), *shape), integers(field(number, p, 1), CLASSES, shape[0])
+
+
+def segmented(p):
+    """Noise with two rectangles in each image, and the kind of each pixel."""
+    image, kind = symmetric(field(12, p, 0), 8, 3, 64, 64), np.zeros((8, 64, 64), np.int64)
+    for row, rectangles in enumerate(integers(field(12, p, 1), 32, 8, 2, 4)):
+        for of, (top, left, height, width) in enumerate(rectangles, start=1):
+            inside = (row, slice(top, top + height + 1), slice(left, left + width + 1))
+            kind[inside] = of
+            image[(row, of, *inside[1:])] += 1
+    return image, kind
+
+
+def padded_texts(number, p):
+    """Words, those that follow them, and the lengths of the texts. No word follows padding: that is -100."""
+    lengths = LEAST + integers(field(number, p, 0), MOST - LEAST + 1, 32)
+    words, following = np.zeros((32, MOST), np.int64), np.full((32, MOST), -100, np.int64)
+    text, begin = integers(field(number, p, 1), 1000, 32 * MOST + 1), 0
+    for row, length in enumerate(lengths):
+        words[row, :length] = text[begin:begin + length]
+        following[row, :length] = text[begin + 1:begin + 1 + length]
+        begin += length
+    return words, following, lengths
+
+
+def batch(workload, p):
+    """Batch `p` of a workload's pool."""
+    if workload == "W1":
+        return labelled(1, p, 64, 784)
+    if workload == "W2":
+        return labelled(2, p, 64, 1, 28, 28)
+    if workload == "W7":
+        return labelled(7, p, 32, 3, 32, 32)
+    if workload == "W8b":
+        return (symmetric(field(7, p, 0), 1, 3, 32, 32),)
+    if workload == "unet":
+        return segmented(p)
+    if workload == "encoder":
+        words, _, lengths = padded_texts(10, p)
+        return words, lengths, integers(field(10, p, 2), 4, 32)
+    if workload == "decoder":
+        words, following, lengths = padded_texts(11, p)
+        return words, lengths, following
+    texts = integers(field(13, p, 0), 256, 16, 65)
+    return np.ascontiguousarray(texts[:, :-1]), np.ascontiguousarray(texts[:, 1:])
+
+
+def pool(workload):
+    """All batches of a workload, in host memory."""
+    return [batch(workload, p) for p in range(POOL)]
