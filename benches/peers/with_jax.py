@@ -10,6 +10,7 @@ os.environ["NPROC"] = THREADS
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax, nn
 
 import data
@@ -161,7 +162,9 @@ def adam(rate, first=0.9, second=0.999):
     def update(p, gradients, moments, at):
         m = jax.tree.map(lambda m, g: first * m + (1 - first) * g, moments[0], gradients)
         v = jax.tree.map(lambda v, g: second * v + (1 - second) * g * g, moments[1], gradients)
-        rate_now, root = rate / (1 - first**at), jnp.sqrt(1 - second**at)
+        # A power near 1 taken from 1 would leave four digits.
+        less = lambda decay: -jnp.expm1(at * np.log(decay))
+        rate_now, root = rate / less(first), jnp.sqrt(less(second))
         return jax.tree.map(lambda p, m, v: p - rate_now * m / (jnp.sqrt(v) / root + 1e-8), p, m, v), (m, v)
 
     return start, update
@@ -187,7 +190,7 @@ def parameters():
     norm = lambda: {"scale": jnp.ones(word.shape[1]), "shift": jnp.zeros(word.shape[1])}
 
     def block():
-        asked = layer_of(data.np.concatenate([next(w), next(w), next(w)], axis=1))
+        asked = layer_of(np.concatenate([next(w), next(w), next(w)], axis=1))
         rest = {name: layer_of(next(w)) for name in ("out", "wide", "narrow")}
         return {"asked": asked, **rest, "known": norm(), "seen": norm()}
 
@@ -225,7 +228,7 @@ def training():
 
     def step(at):
         batch = pool[at % data.POOL]
-        p, moments, stats, cost = whole(*state, data.np.float32(at + 1), *batch)
+        p, moments, stats, cost = whole(*state, np.float32(at + 1), *batch)
         state[:] = p, stats, moments
         return float(cost)
 
@@ -241,7 +244,7 @@ def inference():
         return nn.softmax(resnet(p, channels_last(x), stats))
 
     call = jax.jit(probabilities)
-    return lambda at: data.np.asarray(call(p, stats, pool[at % data.POOL][0]))[0]
+    return lambda at: np.asarray(call(p, stats, pool[at % data.POOL][0]))[0]
 
 
 serve(inference if WORKLOAD == "W8b" else training, WORKLOAD == "W8b")

@@ -9,6 +9,7 @@ import sys
 # The compiler's processes would go on working beside the rounds of others.
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -107,7 +108,7 @@ class Block(nn.Module):
     def __init__(self, w):
         super().__init__()
         query, key, value = next(w), next(w), next(w)
-        self.asked = dense(data.np.concatenate([query, key, value], axis=1))
+        self.asked = dense(np.concatenate([query, key, value], axis=1))
         self.out, self.wide, self.narrow = dense(next(w)), dense(next(w)), dense(next(w))
         self.known, self.seen = nn.LayerNorm(len(query)), nn.LayerNorm(len(query))
 
