@@ -144,17 +144,13 @@ impl<T: Element> InRegisters<T> {
             } else {
                 load(self.shift.wrapping_add(channel), count)
             };
-            let bound = match self.bound {
-                Some(bound) => Some(V::splat(bound)),
-                None => None,
-            };
             OfChannels {
                 is_scaled,
                 factor,
                 shift,
                 other: self.other,
                 is_positive: self.is_positive,
-                bound,
+                bound: self.bound,
                 count,
             }
         }
@@ -169,7 +165,7 @@ pub(in crate::cpu) struct OfChannels<V: Vector> {
     shift: V,
     other: *const V::Element,
     is_positive: bool,
-    bound: Option<V>,
+    bound: Option<V::Element>,
     count: usize,
 }
 
@@ -193,7 +189,7 @@ impl<V: Vector> OfChannels<V> {
                 let zero = V::splat(V::Element::ZERO);
                 value = value.or_larger(zero);
                 if let Some(bound) = self.bound {
-                    value = zero.sub(zero.sub(value).or_larger(zero.sub(bound)));
+                    value = zero.sub(zero.sub(value).or_larger(zero.sub(V::splat(bound))));
                 }
             }
             value
