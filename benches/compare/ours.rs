@@ -30,12 +30,12 @@ impl Workloads {
             return Err("the benchmark `workloads` cannot be built".to_string());
         }
         let messages = String::from_utf8_lossy(&output.stdout);
-        let paths = messages.lines().filter_map(|line| {
+        let mut paths = messages.lines().filter_map(|line| {
             let message: Value = serde_json::from_str(line).ok()?;
             let ours = message["target"]["name"] == "workloads";
             message["executable"].as_str().filter(|_| ours).map(PathBuf::from)
         });
-        let path = paths.last().ok_or("cargo does not say where the benchmark `workloads` is")?;
+        let path = paths.next().ok_or("cargo does not say where the benchmark `workloads` is")?;
         Ok(Workloads { path })
     }
 
