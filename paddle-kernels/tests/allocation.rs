@@ -10,6 +10,8 @@ use paddle_core::ops::{
 use paddle_core::plan::{Backend, Extent, Group, GroupOp, Location, Memory, Move, Operand, OperandType};
 use paddle_core::program::{DType, Type};
 use paddle_kernels::Cpu;
+use paddle_kernels::cpu::isa::Isa;
+use paddle_kernels::cpu::multiplier::Multiplier;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
 #[expect(dead_code, reason = "other tests use the rest")]
@@ -80,7 +82,8 @@ fn groups(rows: usize) -> Vec<Group> {
 // All checks are in one test, so that nothing else allocates meanwhile.
 #[test]
 fn launches_allocate_nothing() {
-    let cpu = Cpu::with_threads(3).unwrap();
+    // `matrixmultiply` allocates what it packs tiles into.
+    let cpu = Cpu::with_multiplier(3, Isa::from_environment().unwrap(), Multiplier::Own).unwrap();
     // Threads allocate while they start.
     let mut seen = usize::MAX;
     while std::mem::replace(&mut seen, allocations()) != seen {

@@ -7,11 +7,18 @@ use std::ops::Range;
 
 use networks::awkward::{control, mlp, ragged};
 use paddle::{Batch, Cpu, Network, Options, Parameters, Sgd, Trainable, Trainer, infer, network};
+use paddle_kernels::cpu::isa::Isa;
+use paddle_kernels::cpu::multiplier::Multiplier;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 /// Counts what all threads ask of the system.
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Our kernels: `matrixmultiply`, which some machines have for products otherwise, allocates what it packs tiles into.
+fn cpu() -> Cpu {
+    Cpu::with_multiplier(3, Isa::from_environment().unwrap(), Multiplier::Own).unwrap()
+}
 
 /// How many allocations an action makes.
 fn count(action: impl FnOnce()) -> usize {
@@ -29,7 +36,7 @@ fn settles<S: Trainable>(net: &Network<S>, batches: &[Batch<S>]) -> bool {
 /// How many allocations there were in the first 32 of the batches, and afterwards.
 fn allocations<S: Trainable>(net: &Network<S>, batches: &[Batch<S>], shards: usize) -> (usize, usize) {
     let options = Options::default().shards(shards);
-    let cpu = Cpu::with_threads(3).unwrap();
+    let cpu = cpu();
     let mut parameters = Parameters::create_on(cpu, net, 0).unwrap();
     let mut trainer = Trainer::new(Sgd::new(0.01));
     let mut steps = |batches: &[Batch<S>]| {
@@ -290,7 +297,7 @@ fn inference() {
         let found = sequence_filter(xs, sum(xs, axis = 1) > 0.0);
         (fc(found, 3, act = tanh, param = "found"), mean(sequence_pool(found, sum)))
     });
-    let cpu = Cpu::with_threads(3).unwrap();
+    let cpu = cpu();
     let parameters = Parameters::create_on(cpu, (&classes, &odd), 0).unwrap();
     let image = |i: usize| [[[i as f32 / 97.0; 8]; 8]; 3];
     let sequence = |i: usize| vec![[(i % 3) as f32 - 1.0; 4]; i % 11];

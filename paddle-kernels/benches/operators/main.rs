@@ -9,6 +9,7 @@
 //! `benches/NOTES.md` of the repository has what was measured.
 
 mod images;
+mod products;
 mod rows;
 mod sequences;
 mod updates;
@@ -70,7 +71,7 @@ impl Case {
 fn main() -> Result<(), Box<dyn Error>> {
     let parts: Vec<String> = env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let cpu = Cpu::with_threads(1)?;
-    let families = [images::cases(), rows::cases(), sequences::cases(), updates::cases()];
+    let families = [images::cases(), products::cases(), rows::cases(), sequences::cases(), updates::cases()];
     for Case { name, sample, work } in families.into_iter().flatten() {
         if parts.is_empty() || parts.iter().any(|part| name.contains(part)) {
             let (seconds, bytes) = measure(&cpu, &sample)?;

@@ -1,10 +1,10 @@
 //! Operators along rows and columns.
 
-use paddle_core::ops::{LayerNorm, LayerNormGrad, Matmul, Reduce, ReduceKind, Sample, Softmax, SoftmaxGrad};
+use paddle_core::ops::{LayerNorm, LayerNormGrad, Reduce, ReduceKind, Sample, Softmax, SoftmaxGrad};
 
 use crate::Case;
 
-/// What goes along rows and columns, in the second level of caches and in memory, and products of many small matrices.
+/// What goes along rows and columns, in the second level of caches and in memory.
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for [rows, size] in [[128, 512], [16 << 10, 1 << 10]] {
@@ -24,12 +24,6 @@ pub(crate) fn cases() -> Vec<Case> {
         push("layer_norm gradient", on(grad));
         push("softmax", on(Sample::of(Softmax)));
         push("softmax gradient", on(on(Sample::of(SoftmaxGrad))));
-    }
-    for [count, m, k, n] in [[64, 64, 64, 64], [512, 16, 32, 16], [4096, 4, 8, 4]] {
-        let op = Matmul { trans_x: false, trans_y: false };
-        let product = Sample::of(op).dense(&[count, m, k]).dense(&[count, k, n]);
-        let name = format!("matmul {count} × {m} × {k} × {n}");
-        cases.push(Case::products(name, product, (count * m * k * n) as usize));
     }
     cases
 }

@@ -5,15 +5,17 @@ use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Memories, Operand, 
 
 use super::epilogue::Epilogue;
 use super::isa::Isa;
+use super::multiplier::Multiplier;
 use super::operands::{Operands, Signature, Slot};
 use super::ops::elementwise::Program;
 use crate::memory::Buffer;
 use crate::team::Team;
 
-/// The threads and the instruction set on which kernels run.
+/// The threads and the instruction set on which kernels run, and what multiplies matrices.
 pub(super) struct Machine {
     pub(super) team: Team,
     pub(super) isa: Isa,
+    pub(super) multiplier: Multiplier,
 }
 
 /// The arithmetic of a kernel.

@@ -6,15 +6,23 @@
 //! B alone: not on the number of threads, the other rows of the batch, or the width of the registers.
 //!
 //! B may be a matrix that is nowhere in memory, and of which panels are made as they are needed: see [`Right`].
+//!
+//! If both factors are in memory, the crate `matrixmultiply` may compute the tiles instead: see [`Multiplier`]. It adds
+//! up parts of the chain, which it cuts by the inner dimension alone, so bits still do not depend on the number of threads.
+//!
+//! [`Multiplier`]: super::multiplier::Multiplier
 #![allow(unsafe_code, reason = "reads and writes matrices through raw pointers, on several threads")]
+
+mod matrixmultiply;
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::isa::{Isa, Level};
+use super::kernel::Machine;
 use super::transpose::transpose;
 use super::vector::{Element, Vector};
-use crate::team::Team;
+pub(crate) use matrixmultiply::Multiplied;
 
 /// C\[m, n\] = op(A)\[m, k\] · op(B)\[k, n\], all dense and row-major.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +37,7 @@ pub(crate) struct Matmul {
 }
 
 impl Matmul {
-    /// Computes the product, or with `accumulate` adds it to C. Allocates nothing.
+    /// Computes the product, or with `accumulate` adds it to C. Our kernels allocate nothing.
     ///
     /// `finish` is called for each tile of C, with its rows and columns, by the thread that computed it, as soon as
     /// the tile is final: the place to add a bias or apply an activation while the tile is in the cache. Tiles cover
@@ -40,8 +48,7 @@ impl Matmul {
     /// overlaps neither, and nothing else touches it meanwhile. Without `accumulate`, C may be uninitialised.
     pub(crate) unsafe fn run<T: Element>(
         &self,
-        isa: Isa,
-        team: &Team,
+        machine: &Machine,
         from: [*const T; 2],
         c: *mut T,
         accumulate: bool,
@@ -49,24 +56,23 @@ impl Matmul {
     ) {
         let (grid, flip) = self.grid::<T>();
         let product = self.product(from, c, accumulate);
-        team.run_if(self.work() >= WORTH_A_TEAM, grid.tiles(), &|tile| {
+        machine.team.run_if(self.work() >= WORTH_A_TEAM, grid.tiles(), &|tile| {
             let (rows, columns) = grid.tile(tile);
             // SAFETY: the tile lies inside C and no other overlaps it.
-            unsafe { product.compute(isa, rows.clone(), columns.clone()) };
+            unsafe { self.compute(machine, &product, rows.clone(), columns.clone()) };
             let (rows, columns) = if flip { (columns, rows) } else { (rows, columns) };
             finish(rows, columns);
         });
     }
 
     /// Computes `count` products. `starts` says where the matrices of each begin in A and B; those of C are one behind
-    /// the other. Allocates nothing.
+    /// the other. Our kernels allocate nothing.
     ///
     /// # Safety
     /// As for [`run`](Matmul::run), of every product.
     pub(crate) unsafe fn run_many<T: Element>(
         &self,
-        isa: Isa,
-        team: &Team,
+        machine: &Machine,
         [a, b]: [*const T; 2],
         c: *mut T,
         count: usize,
@@ -78,7 +84,7 @@ impl Matmul {
         let is_worth_it = work.saturating_mul(count) >= WORTH_A_TEAM;
         // Small ones together, so that a thread has something to do.
         let at_once = if tiles == 1 { (ONE_TILE / work).clamp(1, count.max(1)) } else { 1 };
-        team.run_if(is_worth_it, count.div_ceil(at_once) * tiles, &|index| {
+        machine.team.run_if(is_worth_it, count.div_ceil(at_once) * tiles, &|index| {
             let (first, tile) = (index / tiles * at_once, index % tiles);
             let (rows, columns) = grid.tile(tile);
             for product in first..count.min(first + at_once) {
@@ -87,10 +93,31 @@ impl Matmul {
                 unsafe {
                     let from = [from.0.at(a).cast_const(), from.1.at(b).cast_const()];
                     let product = self.product(from, to.at(product * self.m * self.n), false);
-                    product.compute(isa, rows.clone(), columns.clone());
+                    self.compute(machine, &product, rows.clone(), columns.clone());
                 }
             }
         });
+    }
+
+    /// Computes a tile of the product on this thread, by what the machine has for products of this shape.
+    ///
+    /// # Safety
+    /// As for [`Product::compute`].
+    unsafe fn compute<T: Element>(
+        &self,
+        machine: &Machine,
+        product: &Product<T, Operand<T>>,
+        rows: Range<usize>,
+        columns: Range<usize>,
+    ) {
+        // SAFETY: the caller's.
+        unsafe {
+            if machine.multiplier.is_matrixmultiply(self.m, self.n) {
+                product.compute_by_matrixmultiply(rows, columns);
+            } else {
+                product.compute(machine.isa, rows, columns);
+            }
+        }
     }
 
     /// Whether the tiles are whole rows of C.

@@ -13,6 +13,7 @@ mod kernel;
 mod math;
 mod matmul;
 mod moves;
+pub mod multiplier;
 mod number;
 mod operands;
 mod ops;
@@ -42,6 +43,7 @@ use crate::team::Team;
 use isa::{Isa, IsaError};
 pub use kernel::Kernel;
 use kernel::Machine;
+use multiplier::{Multiplier, MultiplierError};
 
 /// The environment variable that sets the number of threads.
 pub const THREADS: &str = "PADDLE_THREADS";
@@ -55,25 +57,32 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// A CPU with the number of threads in `PADDLE_THREADS`, or else one for each core that this process may use; and
-    /// with the instruction set in `PADDLE_ISA`, or else the best.
+    /// A CPU with the number of threads in `PADDLE_THREADS`, or else one for each core that this process may use; with
+    /// the instruction set in `PADDLE_ISA`, and the multiplier of matrices in `PADDLE_MATMUL`, or else the best.
     pub fn new() -> Result<Cpu, CpuError> {
         Cpu::with_threads(threads(env::var_os(THREADS))?)
     }
 
-    /// A CPU with this many threads, the calling one included, and with the instruction set in `PADDLE_ISA`, or else
-    /// the best.
+    /// A CPU with this many threads, the calling one included; with the instruction set in `PADDLE_ISA`, and the
+    /// multiplier of matrices in `PADDLE_MATMUL`, or else the best.
     pub fn with_threads(threads: usize) -> Result<Cpu, CpuError> {
         Cpu::with_isa(threads, Isa::from_environment().map_err(CpuError::Isa)?)
     }
 
-    /// A CPU with this many threads and this instruction set.
+    /// A CPU with this many threads and this instruction set, and with the multiplier of matrices in `PADDLE_MATMUL`,
+    /// or else the best for the set.
     pub fn with_isa(threads: usize, isa: Isa) -> Result<Cpu, CpuError> {
+        let multiplier = Multiplier::from_environment(isa).map_err(CpuError::Multiplier)?;
+        Cpu::with_multiplier(threads, isa, multiplier)
+    }
+
+    /// A CPU with this many threads, this instruction set and this multiplier of matrices.
+    pub fn with_multiplier(threads: usize, isa: Isa, multiplier: Multiplier) -> Result<Cpu, CpuError> {
         if !(1..=MOST_THREADS).contains(&threads) {
             return Err(CpuError::Threads(threads.to_string()));
         }
         let team = Team::new(threads).map_err(|error| CpuError::Start { threads, error })?;
-        Ok(Cpu { machine: Arc::new(Machine { team, isa }) })
+        Ok(Cpu { machine: Arc::new(Machine { team, isa, multiplier }) })
     }
 
     /// The number of threads.
@@ -84,6 +93,11 @@ impl Cpu {
     /// The instruction set.
     pub fn isa(&self) -> Isa {
         self.machine.isa
+    }
+
+    /// What multiplies matrices.
+    pub fn multiplier(&self) -> Multiplier {
+        self.machine.multiplier
     }
 }
 
@@ -111,6 +125,8 @@ pub enum CpuError {
     Threads(String),
     /// The machine lacks the instruction set, or there is none of this name.
     Isa(IsaError),
+    /// Nothing that multiplies matrices has this name.
+    Multiplier(MultiplierError),
     /// The system did not start the threads.
     Start {
         /// The number of threads that were asked for.
@@ -129,6 +145,7 @@ impl fmt::Display for CpuError {
                  it for one per core"
             ),
             CpuError::Isa(error) => error.fmt(f),
+            CpuError::Multiplier(error) => error.fmt(f),
             CpuError::Start { threads, error } => {
                 write!(f, "cannot start {threads} threads: {error}; set {THREADS} to a smaller number")
             }
@@ -141,6 +158,7 @@ impl std::error::Error for CpuError {
         match self {
             CpuError::Threads(_) => None,
             CpuError::Isa(error) => Some(error),
+            CpuError::Multiplier(error) => Some(error),
             CpuError::Start { error, .. } => Some(error),
         }
     }

@@ -5,9 +5,10 @@
 use std::arch::x86_64::*;
 
 use super::isa::{Isa, Level, PORTABLE_IS_FUSED};
+use super::matmul::Multiplied;
 
 /// A number of matrices, and the registers that hold such numbers.
-pub(crate) trait Element: Copy + Default + From<i8> + Send + Sync + 'static {
+pub(crate) trait Element: Multiplied + Copy + Default + From<i8> + Send + Sync + 'static {
     #[cfg(target_arch = "x86_64")]
     type Avx512: Vector<Element = Self>;
     #[cfg(target_arch = "x86_64")]

@@ -13,6 +13,9 @@ use paddle_core::ops::{
 };
 use paddle_core::plan::{Backend, KernelError};
 use paddle_core::program::{DType, Dim};
+use paddle_kernels::Cpu;
+use paddle_kernels::cpu::isa::Isa;
+use paddle_kernels::cpu::multiplier::Multiplier;
 use paddle_kernels::reference::Reference;
 
 use crate::draw::Draw;
@@ -419,13 +422,27 @@ fn samples_are_of_every_kind() {
 }
 
 fn agrees_on_every_sample<B: Backend>(backend: &B) {
-    for sample in every_sample().iter().flat_map(|sample| [sample.clone(), in_double(sample)]) {
+    agrees_on(backend, &every_sample());
+}
+
+fn agrees_on<B: Backend>(backend: &B, samples: &[Sample]) {
+    for sample in samples.iter().flat_map(|sample| [sample.clone(), in_double(sample)]) {
         // Each sample draws for itself, so that its values do not depend on other samples.
         let case = Case::of(&sample, &mut Draw::new(1));
         let exact = case.run(&Reference::double()).unwrap();
         let found = case.run(backend).unwrap();
         tolerance::check(&case, &found, &exact, &sample);
     }
+}
+
+#[test]
+fn products_by_matrixmultiply_agree_on_every_sample() {
+    let products = every_sample().into_iter();
+    let products: Vec<_> =
+        products.filter(|sample| matches!(sample.op, Op::Matmul(_) | Op::Contract(_))).collect();
+    assert!(products.len() > 100, "{}", products.len());
+    let isa = Isa::available().next().unwrap();
+    agrees_on(&Cpu::with_multiplier(3, isa, Multiplier::Matrixmultiply).unwrap(), &products);
 }
 
 fn refuses_class_ids_without_a_class<B: Backend>(backend: &B) {

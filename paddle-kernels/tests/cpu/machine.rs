@@ -7,11 +7,12 @@ use paddle_core::ops::{
     SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split, TakeAlongAxis,
     TakeAlongAxisGrad, Tile, TopK, Transpose, Unary, UnaryKind, UniformRandom,
 };
-use paddle_core::plan::{Backend, Group, Location, Memory, Operand};
+use paddle_core::plan::{Backend, Body, Group, Location, Memory, Operand};
 use paddle_core::program::{DType, Dim, Type};
 use paddle_kernels::Cpu;
 use paddle_kernels::cpu::CpuError;
 use paddle_kernels::cpu::isa::Isa;
+use paddle_kernels::cpu::multiplier::Multiplier;
 
 use crate::device::Device;
 use crate::launch::{Case, apply, layout};
@@ -117,6 +118,11 @@ fn places() -> Vec<Sample> {
     ]
 }
 
+/// Whether it is one that the multiplier computes.
+fn is_product(case: &Case) -> bool {
+    matches!(&case.group.body, Some(Body::Operator(op)) if matches!(op.op, Op::Matmul(_) | Op::Contract(_)))
+}
+
 #[test]
 fn any_number_of_threads_gives_the_same_bits_and_writes_everything() {
     let samples = Op::samples().into_iter();
@@ -125,13 +131,17 @@ fn any_number_of_threads_gives_the_same_bits_and_writes_everything() {
     let samples = cases.len();
     cases.extend(large());
     assert!(samples > 100, "{samples}");
-    for isa in Isa::available() {
-        let machines: Vec<Cpu> = [1, 2, 3, 7].into_iter().map(|n| Cpu::with_isa(n, isa).unwrap()).collect();
-        for (i, case) in cases.iter().enumerate() {
+    let best = Isa::available().next().unwrap();
+    let own = Isa::available().map(|isa| (isa, Multiplier::Own));
+    for (isa, multiplier) in own.chain([(best, Multiplier::Matrixmultiply)]) {
+        let machine = |threads| Cpu::with_multiplier(threads, isa, multiplier).unwrap();
+        let machines = [1, 2, 3, 7].map(machine);
+        let is_seen = |(_, case): &(usize, &Case)| multiplier == Multiplier::Own || is_product(case);
+        for (i, case) in cases.iter().enumerate().filter(is_seen) {
             let one = case.run(&machines[0], 0xFF).unwrap();
             for (cpu, before) in machines.iter().zip([0x00, 0xFF, 0x00, 0xFF]) {
                 let found = case.run(cpu, before).unwrap();
-                assert!(found == one, "case {i} on {cpu:?}: {:?}", case.group);
+                assert!(found == one, "case {i} on {cpu:?} by {multiplier:?}: {:?}", case.group);
             }
         }
     }
@@ -142,6 +152,10 @@ fn machines_are_what_was_asked_for_or_an_error() {
     for isa in Isa::available() {
         let cpu = Cpu::with_isa(3, isa).unwrap();
         assert_eq!((cpu.threads(), cpu.clone().isa()), (3, isa));
+        for multiplier in [Multiplier::Own, Multiplier::Matrixmultiply, Multiplier::ByShape] {
+            let cpu = Cpu::with_multiplier(2, isa, multiplier).unwrap();
+            assert_eq!((cpu.threads(), cpu.isa(), cpu.multiplier()), (2, isa, multiplier));
+        }
     }
     for threads in [0, 1 << 20, usize::MAX] {
         let error = Cpu::with_threads(threads).unwrap_err();

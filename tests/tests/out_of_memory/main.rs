@@ -21,6 +21,8 @@ use paddle::{
     Adagrad, Adam, Batch, Error, Load, Momentum, Network, Options, Parameters, Sgd, Trainable, Trainer,
     Updater, checkpoint, infer, infer_with, load_inference_model,
 };
+use paddle_kernels::cpu::isa::Isa;
+use paddle_kernels::cpu::multiplier::Multiplier;
 
 const ROWS: usize = 20_000;
 
@@ -119,6 +121,9 @@ fn survives<T, L: PartialEq + std::fmt::Debug>(
     mut act: impl FnMut(&mut T) -> Result<(), Error>,
     look: impl Fn(&T) -> L,
 ) -> usize {
+    // `matrixmultiply` ends the process where it has no memory to pack tiles into.
+    let multiplier = Multiplier::from_environment(Isa::from_environment().unwrap()).unwrap();
+    assert_eq!(multiplier, Multiplier::Own, "run this with PADDLE_MATMUL=own");
     let mut whole = make();
     act(&mut whole).unwrap();
     let expected = look(&whole);

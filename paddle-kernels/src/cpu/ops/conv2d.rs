@@ -350,7 +350,7 @@ impl Sizes {
         {
             return Ok(());
         }
-        let Machine { team, isa } = machine;
+        let Machine { team, isa, .. } = machine;
         let (depth, windows) = (self.channels * self.filter.len(), self.output.len());
         let grid = Grid::new::<T>(self.filters, windows, depth);
         let shared = Shared(out.as_mut_ptr());
@@ -404,7 +404,7 @@ impl Sizes {
         {
             return Ok(());
         }
-        let Machine { team, isa } = machine;
+        let Machine { team, isa, .. } = machine;
         let (depth, windows) = (self.channels * self.filter.len(), self.output.len());
         if self.images == 0 {
             out.fill(T::ZERO);

@@ -120,7 +120,7 @@ impl<T: Float> Body for Products<T> {
             c.len()
         );
         let product = Matmul { m, n, k, trans_a: self.trans_a, trans_b: self.trans_b };
-        let (team, from, to) = (&machine.team, [a.as_ptr(), b.as_ptr()], Shared(c.as_mut_ptr()));
+        let (from, to) = ([a.as_ptr(), b.as_ptr()], Shared(c.as_mut_ptr()));
         let steps = &steps[..self.counted.len()];
         let starts = |index: usize| {
             let (mut rest, mut starts) = (index, [0, 0]);
@@ -135,16 +135,16 @@ impl<T: Float> Body for Products<T> {
         unsafe {
             match steps {
                 [] if product.has_whole_rows::<T>() => {
-                    product.run(machine.isa, team, from, to.0, false, &|rows, _| {
+                    product.run(machine, from, to.0, false, &|rows, _| {
                         finish.part(to.at(0), rows.start * n..rows.end * n);
                     });
                     return Ok(());
                 }
-                [] => product.run(machine.isa, team, from, to.0, false, &|_, _| {}),
-                _ => product.run_many(machine.isa, team, from, to.0, count, &starts),
+                [] => product.run(machine, from, to.0, false, &|_, _| {}),
+                _ => product.run_many(machine, from, to.0, count, &starts),
             }
         }
-        finish.all(team, c);
+        finish.all(&machine.team, c);
         Ok(())
     }
 }

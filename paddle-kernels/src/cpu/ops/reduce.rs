@@ -362,7 +362,7 @@ impl<T: Element, F: Fold<T>> Body for Folded<T, F> {
         let sizes = operands.sizes();
         let (reads, writes) = operands.split();
         let (x, out) = (reads.get::<T>(0), writes.one::<T>());
-        let (task, fold, Machine { team, isa }) =
+        let (task, fold, Machine { team, isa, .. }) =
             (self.axes.task(sizes, x.len(), out.len()), self.fold, machine);
         let part = |task: &Task, x: &[T], out: &mut [T]| folds(*isa, fold, task, x, 0, out);
         if let Some((parts, rest)) = task.parts(team, x, fold.none(), &part) {
@@ -382,7 +382,7 @@ impl<T: Float> Body for Summed<T> {
         let (x, out) = (reads.get::<T>(0), writes.one::<T>());
         let task = self.axes.task(sizes, x.len(), out.len());
         let divisor = if self.is_mean { task.terms.max(1) } else { 1 };
-        let Machine { team, isa } = machine;
+        let Machine { team, isa, .. } = machine;
         let part = |task: &Task, x: &[T], out: &mut [T]| sums(*isa, task, 1, x, 0, out);
         if let Some((parts, rest)) = task.parts(team, x, T::ZERO, &part) {
             sums(*isa, &rest, divisor, &parts[..rest.last], 0, out);

@@ -387,7 +387,7 @@ impl Sizes {
         [source, filter]: [&[T]; 2],
         (out, finish): (&mut [T], Finish<'_>),
     ) -> Result<bool, OutOfMemory> {
-        let Machine { team, isa } = machine;
+        let Machine { team, isa, .. } = machine;
         let Some(tiling) = self.tiling::<T>(*isa, pass) else { return Ok(false) };
         // A gradient meets the elements of the filters in the reverse order.
         let turned = matches!(pass, Pass::Grad(_));
@@ -410,7 +410,7 @@ impl Sizes {
         [input, grad]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<bool, OutOfMemory> {
-        let Machine { team, isa } = machine;
+        let Machine { team, isa, .. } = machine;
         let tiling = self.tiling::<T>(*isa, Pass::Grad(Conv2dGradKind::Filter));
         let Some((tiling, count)) = tiling.and_then(|tiling| Some((tiling, tiling.parts::<T>()?))) else {
             return Ok(false);

@@ -67,7 +67,7 @@ impl Sizes {
     /// Computes the gradients of images with the channels as the fastest axis. In `filter`, the channels are the fastest
     /// axis too.
     fn scatter_to<T: Float>(&self, machine: &Machine, filter: &[T], grad: &[T], out: &mut [T]) {
-        let Machine { team, isa } = machine;
+        let Machine { team, isa, .. } = machine;
         let (columns, results) = (self.filter.len() * self.channels, self.output.len());
         let (channels, image) = (self.groups * self.channels, self.images().image());
         let ([channel, element], of_results) = (self.results().distances(), self.results().image());

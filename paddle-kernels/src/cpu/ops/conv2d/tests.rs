@@ -5,6 +5,7 @@ use super::panels::Plane;
 use super::*;
 use crate::cpu::epilogue::Finish;
 use crate::cpu::isa::Isa;
+use crate::cpu::multiplier::Multiplier;
 use crate::team::Team;
 
 /// Images, groups, channels and filters of a group; height, width, stride, dilation, padding of images and filters.
@@ -136,7 +137,7 @@ fn check_all(s: &Sizes, [images, filters, grads]: [&[f64]; 3], [out, of_images, 
     let threads = if s.last[0] == s.last[1] { 1..=2 } else { 2..=2 };
     for (isa, threads) in Isa::available().flat_map(|isa| threads.clone().map(move |threads| (isa, threads)))
     {
-        let machine = Machine { team: Team::new(threads).unwrap(), isa };
+        let machine = Machine { team: Team::new(threads).unwrap(), isa, multiplier: Multiplier::Own };
         let scratch = Scratch::default();
         // Sums by tiles are rounded: those of numbers up to some thousands.
         let about = |name: &str, expected: &[f64], far: f64, compute: &dyn Fn(&mut [f64]) -> bool| {
@@ -210,7 +211,11 @@ fn fractions(count: usize, seed: usize) -> Vec<f64> {
 fn worst_by_tiles(case: &Case) -> [f64; 3] {
     type Pass<T> = fn(&Sizes, &Machine, [&[T]; 2], &mut [T]) -> bool;
     let s = Sizes { last: [true; 2], ..sizes(case) };
-    let machine = Machine { team: Team::new(1).unwrap(), isa: Isa::available().next().unwrap() };
+    let machine = Machine {
+        team: Team::new(1).unwrap(),
+        isa: Isa::available().next().unwrap(),
+        multiplier: Multiplier::Own,
+    };
     let counts = [s.images().len(), s.groups * s.filters * s.channels * s.filter.len(), s.results().len()];
     let [images, filters, grads] = [0, 1, 2].map(|k| fractions(counts[k], k));
     let by_tiles: [Pass<f32>; 3] = [
