@@ -1,35 +1,24 @@
 //! The executor: runs a program, planned for a backend, on batches of any size.
 
+mod batch;
+mod room;
+
 use std::time::Duration;
 
-use super::backend::{Backend, HostSlice, HostSliceMut, Memories, OWN_MEMORIES, Side, Values, no_memories};
-use super::code::{Home, Input, Kernel, KnownOffsets, Plan, SlotId};
+pub use self::batch::Feed;
+use super::backend::{Backend, HostSliceMut, Memories, OWN_MEMORIES, Side, Values, no_memories};
+use super::code::{Home, Kernel, Plan, SlotId};
 use super::error::{PlanError, RunError};
-use super::layout::{MemoryLayout, capacity};
+use super::layout::MemoryLayout;
 use super::lower::lower;
 use super::machine::{FallbackRun, Machine, State, nth_seed};
-use super::numbers::{Numbers, first_not_finite};
-use super::offsets::{OffsetsError, check_levels};
+use super::numbers::Numbers;
 use super::profile::{Clock, PartKind, PlanProfile, Recorder};
 use super::stats::RunStats;
 use super::storage::{Buffers, Storage};
-use super::tape::Tape;
-use crate::memory::{OutOfMemory, TryGrow};
+use crate::memory::OutOfMemory;
 use crate::ops::Program;
-use crate::program::{Check, DType, Dim, SymbolId};
-
-/// The value that is fed to one input.
-#[derive(Clone, Copy, Debug)]
-pub struct Feed<'a> {
-    /// The elements, in row-major order.
-    pub values: HostSlice<'a>,
-    /// The shape. If the input has rows, they are the first dimension.
-    pub shape: &'a [usize],
-    /// For sequences, the offsets: where each sequence begins among the tokens, which are the rows, and then the
-    /// number of tokens. Sequences of sequences have a list for each level, the outermost first. Empty for all other
-    /// inputs.
-    pub offsets: &'a [Vec<i64>],
-}
+use crate::program::DType;
 
 /// A part of a training step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,281 +145,6 @@ impl<B: Backend> Executor<B> {
     /// The number of inputs.
     pub fn input_count(&self) -> usize {
         self.plan.inputs.len()
-    }
-
-    /// Takes a batch: `feed(i)` is the value of the `i`-th input.
-    ///
-    /// Errors if an element type or a shape is not that of the input, if two inputs give a named size different
-    /// values, if a check of the program does not hold, or if the batch is too large. The executor is then as it was:
-    /// another batch may begin, or the same one once there is memory.
-    pub fn begin<'a>(&mut self, feed: &dyn Fn(usize) -> Feed<'a>) -> Result<(), RunError> {
-        let from = self.recorder.as_ref().map(|recorder| recorder.now());
-        let result = self.take_batch(feed);
-        self.record(PartKind::Begin, from);
-        result
-    }
-
-    fn take_batch<'a>(&mut self, feed: &dyn Fn(usize) -> Feed<'a>) -> Result<(), RunError> {
-        self.begun = false;
-        self.bind(feed)?;
-        if self.bound != self.before || self.layouts.is_empty() {
-            self.before.fill(None);
-            self.resize()?;
-            self.before.copy_from_slice(&self.bound);
-        }
-        self.state.reset();
-        if self.begin_tape().is_err() {
-            // Capacities, and the largest loops so far, may need more memory than this batch.
-            self.before.fill(None);
-            self.state.tapes.iter_mut().for_each(Tape::forget);
-            self.add_exact_layout()?;
-            self.begin_tape()?;
-            self.before.copy_from_slice(&self.bound);
-        }
-        let Some(layout) = self.layouts.last() else {
-            return Err(RunError::NotBegun);
-        };
-        self.buffers[..PREPARED].iter_mut().for_each(|buffer| self.backend.poison(buffer));
-        for (i, input) in self.plan.inputs.iter().enumerate() {
-            let Feed { values, offsets, .. } = feed(i);
-            if self.plan.numbers == Numbers::Finite
-                && let Some((element, found)) = first_not_finite(values)
-            {
-                let (row, input, step) = (input.row_of(element, &feed(i)), input.name.clone(), self.step);
-                return Err(RunError::FedNotFinite { input, row, element, found, step });
-            }
-            let of_sequences = input.sequences.iter().zip(offsets);
-            let of_sequences =
-                of_sequences.map(|(sequences, offsets)| (sequences.offsets, HostSlice::I64(offsets)));
-            for (slot, values) in [(input.slot, values)].into_iter().chain(of_sequences) {
-                let Some(slot) = slot else { continue };
-                let memory = match self.plan.slots[slot.0].home {
-                    Home::Pool => POOL,
-                    _ => ARENA,
-                };
-                self.backend.upload(values, &mut self.buffers[memory], layout.offsets[slot.0]);
-            }
-        }
-        self.keep_offsets(feed)?;
-        self.begun = true;
-        Ok(())
-    }
-
-    /// Keeps the offsets of fed sequences that are sorted: the lengths say how often loops run.
-    fn keep_offsets<'a>(&mut self, feed: &dyn Fn(usize) -> Feed<'a>) -> Result<(), RunError> {
-        for (order, kept) in self.plan.orders.iter().zip(&mut self.state.fed) {
-            let KnownOffsets::Fed { input, level } = order.known else { continue };
-            let offsets = &feed(input).offsets[level];
-            let room = kept.try_resize(offsets.len(), 0);
-            room.map_err(|error| error.wanted_for("offsets of the sequences that are fed"))?;
-            kept.copy_from_slice(offsets);
-        }
-        Ok(())
-    }
-
-    /// Binds the symbols of the inputs' shapes.
-    fn bind<'a>(&mut self, feed: &dyn Fn(usize) -> Feed<'a>) -> Result<(), RunError> {
-        self.bound.fill(None);
-        let mismatch = |at: usize, found: &[usize], bound| {
-            let input = &self.plan.inputs[at];
-            let (name, expected) = (input.name.clone(), input.shown.clone());
-            RunError::FeedShape { input: name, expected, found: found.to_vec(), bound }
-        };
-        for (i, input) in self.plan.inputs.iter().enumerate() {
-            let Feed { values, shape, .. } = feed(i);
-            if values.dtype() != input.dtype {
-                let (name, expected, found) = (input.name.clone(), input.dtype, values.dtype());
-                return Err(RunError::FeedType { input: name, expected, found });
-            }
-            let elements = shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size));
-            if elements != Some(values.len()) {
-                let (input, found) = (input.name.clone(), values.len());
-                return Err(RunError::FeedLength { input, expected: elements.unwrap_or(usize::MAX), found });
-            }
-            if input.scalar && shape.iter().all(|&size| size == 1) {
-                continue;
-            }
-            if shape.len() != input.shape.len() {
-                return Err(mismatch(i, shape, None));
-            }
-            for (dim, &size) in input.shape.iter().zip(shape) {
-                if dim.constant().is_some_and(|known| i64::try_from(size) != Ok(known)) {
-                    return Err(mismatch(i, shape, None));
-                }
-                let Some(symbol) = dim.as_symbol() else { continue };
-                match self.bound[symbol.0 as usize] {
-                    Some(bound) if bound != size => {
-                        let name = self.plan.symbols[symbol.0 as usize].clone();
-                        return Err(mismatch(i, shape, Some((name, bound))));
-                    }
-                    _ => self.bound[symbol.0 as usize] = Some(size),
-                }
-            }
-            if let Err(error) = bind_sequences(&self.plan.inputs[..=i], feed, &mut self.bound) {
-                let (input, expected) = (input.name.clone(), input.shown.clone());
-                return Err(RunError::FeedOffsets { input, expected, error });
-            }
-        }
-        // Sizes that are not symbols can be evaluated once every symbol is bound.
-        for (i, input) in self.plan.inputs.iter().enumerate() {
-            let shape = feed(i).shape;
-            if input.scalar && shape.iter().all(|&size| size == 1) {
-                continue;
-            }
-            let value =
-                |symbol: SymbolId| self.bound[symbol.0 as usize].and_then(|size| i64::try_from(size).ok());
-            let fits = |(dim, &size): (&Dim, &usize)| dim.evaluate(&value) == i64::try_from(size).ok();
-            if !input.shape.iter().zip(shape).all(fits) {
-                return Err(mismatch(i, shape, None));
-            }
-        }
-        self.check()
-    }
-
-    /// Errors if a check of the program does not hold for the bound sizes.
-    fn check(&self) -> Result<(), RunError> {
-        let value =
-            |symbol: SymbolId| self.bound[symbol.0 as usize].and_then(|size| i64::try_from(size).ok());
-        let fails = |check: &&Check| check.condition.evaluate(&value) != Some(true);
-        let Some(check) = self.plan.checks.iter().find(fails) else { return Ok(()) };
-        let name = |symbol: SymbolId| self.plan.symbols[symbol.0 as usize].clone();
-        let place = check.place.map(|place| self.plan.place(place));
-        Err(RunError::Check { place, message: check.explain(&name, &value) })
-    }
-
-    /// Computes the extents for the bound sizes and finds or makes a layout.
-    fn resize(&mut self) -> Result<(), RunError> {
-        for at in 0..self.plan.symbols.len() {
-            self.state.symbols[at] = self.upper_bound(at, &|symbol| self.bound[symbol].unwrap_or(0));
-        }
-        self.evaluate()?;
-        self.note_shapes();
-        let fitting =
-            (0..self.layouts.len()).filter(|&at| self.layouts[at].fits(&self.plan, &self.state.sizes));
-        match fitting.min_by_key(|&at| self.layouts[at].total()) {
-            Some(at) => {
-                self.layouts[at..].rotate_left(1);
-                self.make_room(self.layouts.len() - 1)
-            }
-            None => self.add_layout(),
-        }
-    }
-
-    /// Lays the tapes out for the current layout.
-    fn begin_tape(&mut self) -> Result<(), RunError> {
-        let Some(layout) = self.layouts.last() else { return Err(RunError::NotBegun) };
-        let buffer = &mut self.buffers[TAPE];
-        let [tape, other] = &mut self.state.tapes;
-        tape.begin(&self.backend, &self.plan, &layout.capacities, buffer)?;
-        match (&mut self.fallback, self.backend.fallback()) {
-            (Some(Fallback { buffers, .. }), Some(fallback)) => {
-                other.begin(fallback, &self.plan, &layout.capacities, &mut buffers[TAPE])
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Computes the shapes of the outputs.
-    fn note_shapes(&mut self) {
-        for (shape, output) in self.shapes.iter_mut().zip(&self.plan.outputs) {
-            for (size, extent) in shape.iter_mut().zip(&self.plan.slots[output.slot.0].shape) {
-                *size = extent.get(&self.state.sizes);
-            }
-        }
-    }
-
-    /// An upper bound on a symbol before the run: a size that is known only later is at most that of the row space
-    /// its rows are taken from.
-    fn upper_bound(&self, symbol: usize, root: &dyn Fn(usize) -> usize) -> usize {
-        let mut at = symbol;
-        while let Some(parent) = self.plan.bounds[at] {
-            at = parent.0 as usize;
-        }
-        root(at)
-    }
-
-    fn evaluate(&mut self) -> Result<(), RunError> {
-        for at in 0..self.plan.extents.len() {
-            if !self.state.evaluate(&self.plan, at) {
-                let names = |symbol: SymbolId| self.plan.symbols[symbol.0 as usize].clone();
-                let value = self.plan.extents[at].display(&names).to_string();
-                return Err(RunError::TooLarge { value });
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds a layout with room for every size seen so far, so that later batches in between fit too. If there is no
-    /// memory for it, adds one for exactly this batch.
-    fn add_layout(&mut self) -> Result<(), RunError> {
-        match self.rounded_layout()? {
-            Some(layout) => self.push_layout(layout).or_else(|_| self.add_exact_layout()),
-            None => self.add_exact_layout(),
-        }
-    }
-
-    /// A layout for the capacities of all sizes. None if an extent falls as a symbol grows, or overflows.
-    fn rounded_layout(&mut self) -> Result<Option<MemoryLayout>, RunError> {
-        let actual = self.state.symbols.clone();
-        for (at, size) in self.state.symbols.iter_mut().enumerate() {
-            let seen = self.layouts.iter().map(|layout| layout.capacities[at]).max().unwrap_or(0);
-            *size = capacity(*size).max(seen);
-        }
-        let made = self
-            .evaluate()
-            .and_then(|()| MemoryLayout::new(&self.plan, &self.state.symbols, &self.state.sizes));
-        self.state.symbols = actual;
-        self.evaluate()?;
-        Ok(made.ok().filter(|layout| layout.fits(&self.plan, &self.state.sizes)))
-    }
-
-    fn add_exact_layout(&mut self) -> Result<(), RunError> {
-        self.push_layout(MemoryLayout::new(&self.plan, &self.state.symbols, &self.state.sizes)?)
-    }
-
-    /// Makes a layout the current one, if there is memory for it.
-    fn push_layout(&mut self, layout: MemoryLayout) -> Result<(), RunError> {
-        self.layouts.push(layout);
-        let last = self.layouts.len() - 1;
-        if let Err(error) = self.make_room(last) {
-            self.layouts.pop();
-            return Err(error);
-        }
-        if last == LAYOUTS {
-            self.layouts.remove(0);
-        }
-        Ok(())
-    }
-
-    /// Allocates the memory of a layout. The old contents are lost.
-    fn make_room(&mut self, layout: usize) -> Result<(), RunError> {
-        let layout = &self.layouts[layout];
-        for (memory, bytes) in [(ARENA, layout.arena), (POOL, layout.pool), (PREPARED, layout.prepared)] {
-            let (buffer, length) = (&mut self.buffers[memory], &mut self.lengths[memory]);
-            if bytes > *length {
-                if memory == PREPARED {
-                    self.prepared = None;
-                }
-                // Nothing in the buffer is needed any more, so its memory is freed before more is allocated.
-                *length = 0;
-                *buffer = self.backend.allocate(0)?;
-                let taken = self.backend.allocate(bytes);
-                *buffer = taken.map_err(|error| error.wanted_for(layout.needed_for(&self.plan)))?;
-                *length = bytes;
-            }
-        }
-        if let (Some(Fallback { buffers, length, .. }), Some(fallback)) =
-            (&mut self.fallback, self.backend.fallback())
-            && layout.staging > *length
-        {
-            *length = 0;
-            buffers[ARENA] = fallback.allocate(0)?;
-            let taken = fallback.allocate(layout.staging);
-            buffers[ARENA] = taken.map_err(|error| error.wanted_for(layout.needed_for(&self.plan)))?;
-            *length = layout.staging;
-        }
-        self.state.locate(&self.plan, layout);
-        Ok(())
     }
 
     /// Runs a part of the program on the batch. `parameters` are the buffers of the storage that the program was
@@ -650,54 +364,10 @@ impl<B: Backend> Executor<B> {
     }
 }
 
-impl Input {
-    /// The row of the batch that an element of the input belongs to; none if the input is one value for all rows.
-    fn row_of(&self, element: usize, feed: &Feed<'_>) -> Option<usize> {
-        let count = *feed.shape.first().filter(|_| self.has_rows)?;
-        let token = element / (feed.values.len() / count);
-        // The last sequence that begins at or before the token has it: sequences without tokens end where they begin.
-        let sequence_of = |at, offsets: &Vec<i64>| offsets.partition_point(|&begin| begin as usize <= at) - 1;
-        Some(feed.offsets.iter().rev().fold(token, sequence_of))
-    }
-}
-
 /// The buffers of the parameters of a run, and which of them the run may write.
 enum ParameterAccess<'a, B: Backend> {
     Read(&'a Buffers<B>),
     Write(&'a mut Buffers<B>),
     /// The run reads the buffers, but writes those of the list, which it uses in their place.
     Apart(&'a Buffers<B>, &'a mut [(u32, B::Buffer)]),
-}
-
-/// Checks the offsets of the last of these inputs, and binds its numbers of sequences.
-fn bind_sequences<'a>(
-    inputs: &[Input],
-    feed: &dyn Fn(usize) -> Feed<'a>,
-    bound: &mut [Option<usize>],
-) -> Result<(), OffsetsError> {
-    let Some((input, others)) = inputs.split_last() else { return Ok(()) };
-    let Feed { shape, offsets, .. } = feed(others.len());
-    match (input.sequences.len(), offsets.len()) {
-        (0, 0) => return Ok(()),
-        (0, _) => return Err(OffsetsError::Unexpected),
-        (_, 0) => return Err(OffsetsError::Missing),
-        (expected, found) if expected != found => return Err(OffsetsError::Levels { found, expected }),
-        _ => {}
-    }
-    check_levels(offsets, shape.first().copied().unwrap_or(0))?;
-    for (sequences, offsets) in input.sequences.iter().zip(offsets) {
-        let (count, found) = (&mut bound[sequences.count.0 as usize], offsets.len() - 1);
-        match *count {
-            Some(expected) if expected != found => return Err(OffsetsError::Rows { found, expected }),
-            _ => *count = Some(found),
-        }
-        for (at, other) in others.iter().enumerate() {
-            let theirs = other.sequences.iter().zip(feed(at).offsets);
-            let mut theirs = theirs.filter(|(other, _)| other.tokens == sequences.tokens);
-            if theirs.any(|(_, theirs)| theirs != offsets) {
-                return Err(OffsetsError::Differ { other: other.name.clone() });
-            }
-        }
-    }
-    Ok(())
 }

@@ -5,13 +5,14 @@ mod ending;
 
 use std::ops::Range;
 
-use paddle_core::plan::{Group, GroupOp, Launch, Memories, Operand, OperandType, Unsupported};
+use paddle_core::plan::{Group, GroupOp, Launch, Memories, Operand, Unsupported};
 
 pub(super) use self::ending::{InRegisters, OfChannels, Pattern};
 use super::kernel::{Machine, unsupported};
 use super::number::Float;
 use super::operands::{Operands, Signature};
 use super::ops::elementwise::{Program, Run};
+use super::shared::Shared;
 use crate::memory::Buffer;
 use crate::team::Team;
 
@@ -86,8 +87,8 @@ impl<'a> Finish<'a> {
         }
     }
 
-    #[allow(unsafe_code, reason = "the piece is part of a result")]
     /// Computes the epilogue of a piece of the result, which begins with element `first`.
+    #[allow(unsafe_code, reason = "the piece is part of a result")]
     pub(super) fn piece<T>(self, piece: &mut [T], first: usize) {
         let result = piece.as_mut_ptr().wrapping_sub(first);
         // SAFETY: the elements are borrowed exclusively.
@@ -96,7 +97,7 @@ impl<'a> Finish<'a> {
 
     /// Computes the epilogue of the whole result.
     #[allow(unsafe_code, reason = "threads share the result")]
-    pub(super) fn all<T: Send>(self, team: &Team, result: &mut [T]) {
+    pub(super) fn all<T: Sync>(self, team: &Team, result: &mut [T]) {
         let Some(run) = self.0 else { return };
         let (count, result) = (result.len(), Shared(result.as_mut_ptr()));
         run.in_chunks(team, count, &|part| {
@@ -106,37 +107,16 @@ impl<'a> Finish<'a> {
     }
 }
 
-/// A result that several threads write parts of.
-#[derive(Clone, Copy)]
-struct Shared<T>(*mut T);
-
-// SAFETY: an address; who dereferences it says why that is sound.
-#[allow(unsafe_code, reason = "an address that threads share")]
-unsafe impl<T: Send> Sync for Shared<T> {}
-
-impl<T> Shared<T> {
-    fn at(&self, element: usize) -> *mut T {
-        self.0.wrapping_add(element)
-    }
-}
-
 /// The body of a group with an epilogue, as a group of its own. Its result is where the epilogue writes: returns the index of
 /// that output, too.
 pub(super) fn body_of(group: &Group, body: &GroupOp) -> Result<(Group, GroupOp, usize), Unsupported> {
-    let types = |operand: &Operand| -> Option<&OperandType> {
-        match operand {
-            Operand::Output(o) => group.outputs.get(*o),
-            Operand::Temporary(t) => group.temporaries.get(*t),
-            Operand::Input(_) => None,
-        }
-    };
     let Some(first) = body.outputs.first() else { return unsupported("an epilogue behind no result") };
     let landing = match first {
         Operand::Output(o) => Some(*o),
         _ => {
             let mut written = group.epilogue.iter().rev().flat_map(|op| &op.outputs);
             written.find_map(|operand| match operand {
-                Operand::Output(o) if types(operand) == types(first) => Some(*o),
+                Operand::Output(o) if group.ty(*operand) == group.ty(*first) => Some(*o),
                 _ => None,
             })
         }

@@ -20,6 +20,7 @@ use std::ops::Range;
 
 use super::isa::{Isa, Level};
 use super::kernel::Machine;
+use super::shared::Shared;
 use super::transpose::transpose;
 use super::vector::{Element, Vector};
 pub(crate) use matrixmultiply::Multiplied;
@@ -148,19 +149,6 @@ impl Matmul {
             1 => Product { k, a: b.transposed(), b: a.transposed(), c, c_row: m, accumulate },
             _ => Product { k, a, b, c, c_row: n, accumulate },
         }
-    }
-}
-
-/// Where matrices are that several threads read, or write parts of.
-#[derive(Clone, Copy)]
-pub(super) struct Shared<T>(pub(super) *mut T);
-
-// SAFETY: an address of elements that may be used on any thread; who dereferences it says why that is sound.
-unsafe impl<T: Sync> Sync for Shared<T> {}
-
-impl<T> Shared<T> {
-    pub(super) fn at(self, element: usize) -> *mut T {
-        self.0.wrapping_add(element)
     }
 }
 

@@ -21,6 +21,7 @@ mod pieces;
 mod real;
 mod scratch;
 mod sequence_pieces;
+mod shared;
 mod sum;
 mod transpose;
 mod vector;

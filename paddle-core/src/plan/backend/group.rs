@@ -194,7 +194,8 @@ pub struct Group {
     /// The types of the values that stay inside the kernel.
     pub temporaries: Vec<OperandType>,
     /// The indices of the inputs that are parameters which the program does not change, or follow from such parameters
-    /// alone. A kernel may keep data that it made of them, such as packed weights, as long as its launches are of one [version](super::Launch::version).
+    /// alone. A kernel may keep data that it made of them, such as packed weights, as long as its launches are of one
+    /// [version](super::Launch::version).
     pub constants: Vec<usize>,
     /// The stream of random numbers, which differs between operators: a hash of the path name of the value that is
     /// drawn.
@@ -230,6 +231,18 @@ impl Group {
             outputs,
             temporaries: Vec::new(),
             constants: Vec::new(),
+        }
+    }
+
+    /// The type of an operand.
+    ///
+    /// # Panics
+    /// If the group has no such operand.
+    pub fn ty(&self, operand: Operand) -> &OperandType {
+        match operand {
+            Operand::Input(i) => &self.inputs[i],
+            Operand::Output(o) => &self.outputs[o],
+            Operand::Temporary(t) => &self.temporaries[t],
         }
     }
 

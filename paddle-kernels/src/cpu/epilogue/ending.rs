@@ -33,7 +33,7 @@ impl Pattern {
     pub(in crate::cpu) fn find(group: &Group, result: Operand) -> Option<Pattern> {
         let mut ending = Ending { factor: None, shift: None, other: None, is_positive: false, bound: None };
         let mut value = result;
-        let shape = &ty(group, result)?.shape;
+        let shape = &group.ty(result).shape;
         for op in &group.epilogue {
             // Every value but the last is read by the next operator alone.
             let GroupOp { inputs, outputs, .. } = op;
@@ -94,14 +94,6 @@ impl Pattern {
         let Ending { factor, shift, other, is_positive, bound } = self;
         let bound = bound.map(T::of);
         Ending { factor: at(factor), shift: at(shift), other: at(other), is_positive, bound }
-    }
-}
-
-fn ty(group: &Group, operand: Operand) -> Option<&OperandType> {
-    match operand {
-        Operand::Input(i) => group.inputs.get(i),
-        Operand::Output(o) => group.outputs.get(o),
-        Operand::Temporary(t) => group.temporaries.get(t),
     }
 }
 

@@ -39,6 +39,7 @@ use crate::cpu::matmul::{Grid, Operand, Product};
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
 use crate::cpu::scratch::Scratch;
+use crate::cpu::shared::Shared;
 
 /// The result that is computed.
 #[derive(Clone, Copy)]
@@ -285,18 +286,6 @@ impl<T: Float> Convolution<T> {
                 }
             }
         })?
-    }
-}
-
-/// An output whose tiles threads write.
-struct Shared<T>(*mut T);
-
-// SAFETY: threads write tiles that do not overlap.
-unsafe impl<T: Send> Sync for Shared<T> {}
-
-impl<T> Shared<T> {
-    fn at(&self, offset: usize) -> *mut T {
-        self.0.wrapping_add(offset)
     }
 }
 

@@ -9,9 +9,10 @@ use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
-use crate::cpu::matmul::{Matmul, Shared};
+use crate::cpu::matmul::Matmul;
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
+use crate::cpu::shared::Shared;
 
 /// The largest number of axes that count matrices. No program comes near it.
 const MOST_AXES: usize = 8;

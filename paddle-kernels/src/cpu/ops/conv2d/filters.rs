@@ -1,11 +1,11 @@
 //! Filters in the order in which kernels read them.
 #![allow(unsafe_code, reason = "transposes blocks through raw pointers")]
 
-use super::Shared;
 use super::strips::CHANNELS;
 use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::number::Float;
 use crate::cpu::pieces::pieces;
+use crate::cpu::shared::Shared;
 use crate::cpu::transpose::transpose;
 use crate::team::Team;
 

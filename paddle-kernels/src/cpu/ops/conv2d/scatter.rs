@@ -10,13 +10,14 @@ use std::ops::Range;
 
 use paddle_core::memory::OutOfMemory;
 
+use super::Sizes;
 use super::correlate::Stack;
-use super::{Shared, Sizes};
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::Machine;
 use crate::cpu::matmul::{Operand, Product};
 use crate::cpu::number::Float;
 use crate::cpu::scratch::Scratch;
+use crate::cpu::shared::Shared;
 use crate::cpu::transpose::transpose;
 
 /// The most rows of a product.

@@ -17,7 +17,6 @@ mod transform;
 pub(super) use gradient::TileGradient;
 
 use self::transform::{Filter, Input, Memory, Output, Patch, Reversed, Room, Values, transform};
-use super::Shared;
 use super::correlate::Stack;
 use super::filters::Filters;
 use super::product::Product;
@@ -25,6 +24,7 @@ use crate::cpu::epilogue::{Finish, InRegisters};
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
+use crate::cpu::shared::Shared;
 use crate::cpu::transpose::transpose;
 use crate::cpu::vector::{Vector, Work, on_registers};
 use crate::team::Team;

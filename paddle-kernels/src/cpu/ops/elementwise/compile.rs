@@ -183,16 +183,16 @@ impl<'a> Compiler<'a> {
         // Loops rely on the types of their operands, and on results that overlap no operand.
         let is_select = matches!(op.op, Op::Select(_));
         let (condition, values) = op.inputs.split_at(usize::from(is_select && !op.inputs.is_empty()));
-        let dtype = self.layout(*values.first().unwrap_or(&output)).dtype;
+        let dtype = self.group.ty(*values.first().unwrap_or(&output)).dtype;
         let result = match &op.op {
             Op::Cast(cast) => cast.dtype,
             Op::Compare(_) | Op::Predicate(_) => DType::Bool,
             _ => dtype,
         };
-        let alike = values.iter().all(|operand| self.layout(*operand).dtype == dtype)
-            && condition.iter().all(|operand| self.layout(*operand).dtype == DType::Bool);
+        let alike = values.iter().all(|operand| self.group.ty(*operand).dtype == dtype)
+            && condition.iter().all(|operand| self.group.ty(*operand).dtype == DType::Bool);
         let complete = op.inputs.len() == op.op.schema().inputs.len() && !op.inputs.contains(&output);
-        if !alike || !complete || self.layout(output).dtype != result {
+        if !alike || !complete || self.group.ty(output).dtype != result {
             return unsupported(&format!("`{}` on these operands", op.op.name()));
         }
         let Some(link) = compiler(&op.op).link(dtype) else { return not_here() };
@@ -216,14 +216,6 @@ impl<'a> Compiler<'a> {
         self.step(run, coefficients, &from, to);
         self.release(index);
         Ok(())
-    }
-
-    fn layout(&self, operand: Operand) -> &'a OperandType {
-        match operand {
-            Operand::Input(i) => &self.group.inputs[i],
-            Operand::Output(o) => &self.group.outputs[o],
-            Operand::Temporary(t) => &self.group.temporaries[t],
-        }
     }
 
     /// The place of an operand that a step reads.
