@@ -137,7 +137,7 @@ fn measure(cpu: &Cpu, sample: &Sample) -> Result<(f64, usize), Box<dyn Error>> {
         cpu.upload(HostSlice::I64(offsets), &mut arena, location.offset);
     }
     let group = Group::of(op, inputs, outputs, 0);
-    let own = &mut [arena, cpu.allocate(0)?, cpu.allocate(0)?];
+    let own = &mut [arena, cpu.allocate(0)?, cpu.allocate(0)?, cpu.allocate(0)?];
     let mut memories = Memories { own, parameters: Values::Read(&[]), states: &mut [] };
     let kernel = cpu.compile(&group).map_err(|error| error.message)?;
     let (start, mut best) = (Instant::now(), f64::INFINITY);
