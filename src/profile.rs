@@ -48,9 +48,10 @@ use crate::train_loop::{NoBatch, ReaderFailed};
 /// let profile = trainer.profile(&net, &mut parameters, [&batch; 6], &Options::default())?;
 /// println!("{profile}");
 ///
-/// // The product of 16 rows of 3 with a matrix of 3 x 4, in each of 5 steps.
-/// let product = profile.launches().find(|launch| launch.operators == ["matmul_v2"]).unwrap();
-/// assert_eq!((product.calls, product.flops), (5, 5 * 2 * 16 * 3 * 4));
+/// // The product of 16 rows of 3 with a matrix of 3 x 4, and a bias and `tanh` of 16 x 4 elements, in each of 5 steps.
+/// let hidden = ["matmul_v2", "elementwise_add", "tanh"];
+/// let product = profile.launches().find(|launch| launch.operators == hidden).unwrap();
+/// assert_eq!((product.calls, product.flops), (5, 5 * (2 * 16 * 3 * 4 + 2 * 16 * 4)));
 /// assert!(product.place.as_ref().unwrap().file.ends_with(".rs"));
 ///
 /// // For `chrome://tracing`, or https://ui.perfetto.dev.
