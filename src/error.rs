@@ -250,6 +250,7 @@ impl From<PassError> for Error {
             PassError::Gradient(error) => Error::Gradient(error),
             PassError::Build(error) => Error::Build(error),
             PassError::Verify(error) => Error::Verify(error),
+            PassError::Switch(error) => Error::Plan(error.into()),
         }
     }
 }

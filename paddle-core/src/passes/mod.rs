@@ -15,7 +15,9 @@ mod scalar_input;
 pub mod shard;
 pub mod sink;
 pub mod split;
+mod switches;
 pub mod test_mode;
 
 pub use gradient_paths::{Paths, Untrained, check_trainable, cost, of_unused_parameters, trained};
 pub use pipeline::{Pass, PassError, Pipeline, ShardedTraining};
+pub use switches::{Switch, Switches, UnknownSwitch};

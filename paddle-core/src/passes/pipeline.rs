@@ -13,6 +13,7 @@ use super::optimize::{Settings, UpdateRule, optimize};
 use super::shard::{Sharding, shard};
 use super::sink::sink;
 use super::split::split;
+use super::switches::{Switch, Switches, UnknownSwitch};
 use super::test_mode::test_mode;
 use crate::ops::{GradientError, Program};
 use crate::program::{BuildError, RowsId, VerifyError};
@@ -26,6 +27,8 @@ pub enum PassError {
     Build(BuildError),
     /// A pass left a program that is not well-formed.
     Verify(VerifyError),
+    /// The environment switches off a pass that does not exist.
+    Switch(UnknownSwitch),
 }
 
 impl fmt::Display for PassError {
@@ -34,6 +37,7 @@ impl fmt::Display for PassError {
             PassError::Gradient(error) => error.fmt(f),
             PassError::Build(error) => error.fmt(f),
             PassError::Verify(error) => error.fmt(f),
+            PassError::Switch(error) => error.fmt(f),
         }
     }
 }
@@ -52,19 +56,32 @@ impl From<BuildError> for PassError {
     }
 }
 
+impl From<UnknownSwitch> for PassError {
+    fn from(error: UnknownSwitch) -> Self {
+        PassError::Switch(error)
+    }
+}
+
 /// The function of a pass.
 type Apply<'a> = dyn Fn(&mut Program) -> Result<(), PassError> + 'a;
 
 /// A pass and its name.
 pub struct Pass<'a> {
     name: &'static str,
+    /// What switches it off, if anything does.
+    switch: Option<Switch>,
     apply: Box<Apply<'a>>,
 }
 
 impl<'a> Pass<'a> {
     /// A pass with this name and this function.
     pub fn new(name: &'static str, apply: impl Fn(&mut Program) -> Result<(), PassError> + 'a) -> Self {
-        Pass { name, apply: Box::new(apply) }
+        Pass { name, switch: None, apply: Box::new(apply) }
+    }
+
+    /// A pass that can be switched off.
+    fn optional(switch: Switch, apply: impl Fn(&mut Program) -> Result<(), PassError> + 'a) -> Self {
+        Pass { switch: Some(switch), ..Pass::new(switch.name(), apply) }
     }
 }
 
@@ -96,13 +113,14 @@ impl<'a> Pipeline<'a> {
             test_mode(program);
             Ok(())
         });
-        let compose = Pass::new("compose", |program| Ok(compose(program)?));
+        let compose = Pass::optional(Switch::Compose, |program| Ok(compose(program)?));
         Pipeline::new([test_mode, compose].into_iter().chain(simplified()))
     }
 
-    /// Applies the passes. Debug builds verify the program after each.
+    /// Applies the passes, except those that the environment switches off. Debug builds verify the program after each.
     pub fn run(&self, program: &mut Program) -> Result<(), PassError> {
-        for pass in &self.0 {
+        let switches = Switches::from_environment()?;
+        for pass in self.0.iter().filter(|pass| pass.switch.is_none_or(|switch| switches.has(switch))) {
             (pass.apply)(program)?;
             if cfg!(debug_assertions) {
                 program
@@ -125,15 +143,18 @@ fn trained<'a>(is_frozen: &'a dyn Fn(&str) -> bool) -> [Pass<'a>; 2] {
 /// The passes that save work and keep the results.
 fn simplified<'a>() -> [Pass<'a>; 3] {
     [
-        Pass::new("split", |program| Ok(split(program)?)),
-        Pass::new("hoist", |program| Ok(hoist(program)?)),
-        Pass::new("sink", |program| Ok(sink(program)?)),
+        Pass::optional(Switch::Split, |program| Ok(split(program)?)),
+        Pass::optional(Switch::Hoist, |program| Ok(hoist(program)?)),
+        Pass::optional(Switch::Sink, |program| Ok(sink(program)?)),
     ]
 }
 
 /// The passes that append gradients, and simplify them.
 fn differentiated<'a>() -> [Pass<'a>; 2] {
-    [Pass::new("backward", |program| Ok(backward(program)?)), Pass::new("sink", |program| Ok(sink(program)?))]
+    [
+        Pass::new("backward", |program| Ok(backward(program)?)),
+        Pass::optional(Switch::Sink, |program| Ok(sink(program)?)),
+    ]
 }
 
 /// A training step in shards, as two programs.

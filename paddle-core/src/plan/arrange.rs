@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::backend::{Backend, Layout, Side, Takes};
 use super::facts::Facts;
 use super::live::At;
-use super::switches::Passes;
 use crate::ops::{Operator, Program};
+use crate::passes::{Switch, Switches};
 use crate::program::{Definition, Dim, VarId};
 
 /// The layouts of a program on a backend.
@@ -30,11 +30,11 @@ impl Arrangement {
         backend: &B,
         program: &Program,
         facts: &Facts,
-        passes: Passes,
+        switches: Switches,
     ) -> Arrangement {
         let mut operators = facts.live.iter().map(|at| &program.block(at.0).ops[at.1]);
         let layout = operators.find_map(|operator| backend.prefers(&operator.op));
-        match layout.filter(|_| passes.arrange) {
+        match layout.filter(|_| switches.has(Switch::Arrange)) {
             Some(layout) => Regions::new(backend, program, facts, layout).arrange(),
             None => Arrangement::default(),
         }

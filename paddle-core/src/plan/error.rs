@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::offsets::OffsetsError;
-use super::switches::VARIABLE;
 use crate::memory::OutOfMemory;
+use crate::passes::UnknownSwitch;
 use crate::program::{DType, Located, VerifyError};
 
 /// The reason why a program cannot be planned.
@@ -46,11 +46,8 @@ pub enum PlanError {
         /// Whether it comes from outside.
         outside: bool,
     },
-    /// The environment switches off a pass that planning does not have.
-    Switch {
-        /// The switch.
-        found: String,
-    },
+    /// The environment switches off a pass that does not exist.
+    Switch(UnknownSwitch),
     /// There is not enough memory.
     OutOfMemory(OutOfMemory),
     /// A kernel failed while parameters were initialised.
@@ -86,11 +83,7 @@ impl fmt::Display for PlanError {
             PlanError::ParameterType { name, expected, found } => {
                 write!(f, "parameter `{name}` is {found}, but the network uses it as {expected}")
             }
-            PlanError::Switch { found } => write!(
-                f,
-                "`{found}` in {VARIABLE} is no switch; set it to some of `-arrange`, `-epilogue` and `-fuse`, with commas \
-                 between them, or unset it"
-            ),
+            PlanError::Switch(error) => error.fmt(f),
             PlanError::UnboundSize { symbol, outside: true } => {
                 write!(
                     f,
@@ -113,6 +106,12 @@ impl std::error::Error for PlanError {}
 impl From<VerifyError> for PlanError {
     fn from(error: VerifyError) -> Self {
         PlanError::Verify(error)
+    }
+}
+
+impl From<UnknownSwitch> for PlanError {
+    fn from(error: UnknownSwitch) -> Self {
+        PlanError::Switch(error)
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::arrange::Arrangement;
 use super::backend::Side;
 use super::live::At;
-use super::switches::Passes;
 use crate::ops::{Block, Operator, Program};
+use crate::passes::{Switch, Switches};
 use crate::program::{BlockId, Role};
 
 /// The largest number of operators in a group. A backend holds a tile of each of their values at a time.
@@ -25,12 +25,12 @@ pub(super) fn chains(
     id: BlockId,
     live: &BTreeSet<At>,
     arrangement: &Arrangement,
-    passes: Passes,
+    switches: Switches,
     side: &dyn Fn(&Operator) -> Side,
 ) -> Vec<Vec<usize>> {
     let block: &Block = program.block(id);
     let mut chains: Vec<Vec<usize>> = Vec::new();
-    let longest = if passes.fuse { LONGEST } else { 1 };
+    let longest = if switches.has(Switch::Fuse) { LONGEST } else { 1 };
     // The shape, role, side and layout of the last chain, if the next operator may join it.
     let mut open = None;
     for (i, operator) in block.ops.iter().enumerate().filter(|(i, _)| live.contains(&(id, *i))) {

@@ -28,7 +28,6 @@ mod schedule;
 mod show;
 mod stats;
 mod storage;
-mod switches;
 mod tape;
 mod work;
 

@@ -10,8 +10,8 @@ use super::arrange::Arrangement;
 use super::backend::{Backend, Side};
 use super::fuse::{LONGEST, chains, is_constant};
 use super::live::At;
-use super::switches::Passes;
 use crate::ops::{Operator, Program};
+use crate::passes::{Switch, Switches};
 use crate::program::{BlockId, Role};
 
 /// A unit: the operators of one launch.
@@ -30,14 +30,14 @@ pub(super) fn schedule<B: Backend>(
     id: BlockId,
     live: &BTreeSet<At>,
     arrangement: &Arrangement,
-    passes: Passes,
+    switches: Switches,
 ) -> Vec<Unit> {
     let side = |operator: &Operator| Side::of(backend, &operator.op).unwrap_or_default();
     let ops = &program.block(id).ops;
     let mut units: Vec<Unit> = Vec::new();
     // The unit that the next chain may be the epilogue of.
     let mut body: Option<usize> = None;
-    for operators in chains(program, id, live, arrangement, passes, &side) {
+    for operators in chains(program, id, live, arrangement, switches, &side) {
         let first = &ops[operators[0]];
         let unit = Unit { side: side(first), operators };
         if is_constant(first) {
@@ -54,7 +54,7 @@ pub(super) fn schedule<B: Backend>(
             }
             None => units.push(unit),
         }
-        body = (joined.is_none() && passes.epilogue).then(|| units.len() - 1);
+        body = (joined.is_none() && switches.has(Switch::Epilogue)).then(|| units.len() - 1);
     }
     units
 }

@@ -23,8 +23,8 @@ use super::numbers::Numbers;
 use super::schedule::schedule;
 use super::stats::RunStats;
 use super::storage::{Storage, changed_in_use};
-use super::switches::Passes;
 use crate::ops::{Custom, Op, Operator, Program};
+use crate::passes::{Switch, Switches};
 use crate::program::{BlockId, Dim, Role, RowOrigin, RowsId, Symbol, SymbolId, VarId};
 
 /// Plans a program for a backend.
@@ -36,8 +36,9 @@ pub(super) fn lower<B: Backend>(
     numbers: Numbers,
 ) -> Result<Plan<Kernel<B>>, PlanError> {
     program.verify()?;
-    let passes = Passes::new(numbers)?;
-    let mut lowering = Lowering::new(backend, program, [storage, states], numbers, passes);
+    // Where each operator's numbers are checked, each operator is a launch, as the program has it.
+    let switches = if numbers == Numbers::Any { Switches::from_environment()? } else { Switches::NONE };
+    let mut lowering = Lowering::new(backend, program, [storage, states], numbers, switches);
     lowering.check_supported()?;
     lowering.inputs()?;
     let prepare = lowering.prepare()?;
@@ -53,7 +54,7 @@ struct Lowering<'a, B: Backend> {
     storage: &'a Storage,
     states: &'a Storage,
     numbers: Numbers,
-    passes: Passes,
+    switches: Switches,
     facts: Facts,
     arrangement: Arrangement,
     memory: Places,
@@ -115,22 +116,22 @@ impl<'a, B: Backend> Lowering<'a, B> {
         program: &'a Program,
         [storage, states]: [&'a Storage; 2],
         numbers: Numbers,
-        passes: Passes,
+        switches: Switches,
     ) -> Self {
-        let facts = Facts::new(program, passes.prepare);
+        let facts = Facts::new(program, switches.has(Switch::Prepare));
         Lowering {
             backend,
             program,
             storage,
             states,
             numbers,
-            passes,
+            switches,
             loops: facts
                 .recorded
                 .iter()
                 .map(|&recorded| LoopInfo { recorded, ..LoopInfo::default() })
                 .collect(),
-            arrangement: Arrangement::new(backend, program, &facts, passes),
+            arrangement: Arrangement::new(backend, program, &facts, switches),
             facts,
             memory: Places::default(),
             rows: RowSpaces::default(),
@@ -224,7 +225,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
     fn prepare(&mut self) -> Result<Vec<Instruction<Kernel<B>>>, PlanError> {
         let (mut code, id) = (Vec::new(), Program::GLOBAL);
         let prepared = &self.facts.prepared;
-        let units = schedule(self.backend, self.program, id, prepared, &self.arrangement, self.passes);
+        let units = schedule(self.backend, self.program, id, prepared, &self.arrangement, self.switches);
         for unit in units {
             self.now += 1;
             self.launch(id, &unit, &mut code)?;
@@ -242,7 +243,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             self.take_sequences(rows, id, None, &mut code, &mut Vec::new())?;
         }
         let live = &self.facts.live - &self.facts.prepared;
-        let units = schedule(self.backend, program, id, &live, &self.arrangement, self.passes);
+        let units = schedule(self.backend, program, id, &live, &self.arrangement, self.switches);
         let arranged = self.memory.arranged.clone();
         for unit in units {
             self.now += 1;
