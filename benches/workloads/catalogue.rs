@@ -6,13 +6,14 @@ use paddle::Cpu;
 
 use crate::workload::Workload;
 use crate::{
-    adaptive, decoder64, gan, lenet, lstm, mlp, ranking, regression, resnet, separable, transformer, unet,
+    adaptive, decoder64, documents, gan, lenet, lstm, mlp, ranking, regression, resnet, separable,
+    transformer, unet,
 };
 
 /// Makes a workload on a backend.
 type Make = fn(Cpu) -> Result<Box<dyn Workload>, paddle::Error>;
 
-const ALL: [(&str, Make); 16] = [
+const ALL: [(&str, Make); 17] = [
     ("W1", mlp::training),
     ("W2", lenet::workload),
     ("W3", lstm::workload),
@@ -27,6 +28,7 @@ const ALL: [(&str, Make); 16] = [
     ("decoder", transformer::decoder),
     ("decoder64", decoder64::workload),
     ("unet", unet::workload),
+    ("documents", documents::workload),
     ("separable", separable::training),
     ("separable1", separable::inference),
 ];

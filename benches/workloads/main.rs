@@ -14,6 +14,7 @@ mod adaptive;
 mod arguments;
 mod catalogue;
 mod decoder64;
+mod documents;
 mod gan;
 mod images;
 mod initial;

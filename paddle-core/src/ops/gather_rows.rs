@@ -44,10 +44,23 @@ impl Program {
         self.gather(holder, outer, to, site)
     }
 
+    /// The value from which `var` was only brought to another order, or back from one.
+    pub(crate) fn before_reordering(&self, var: VarId) -> Option<VarId> {
+        let writer = self.writer(var)?;
+        match writer.op {
+            Op::GatherRows(GatherRows { rows }) if self.is_reordered(rows) => Some(writer.inputs[0]),
+            Op::ScatterRows(_) => Some(writer.inputs[0]),
+            _ => None,
+        }
+    }
+
     /// The value on the rows `to`, gathered once at the front of `block`.
     fn gather(&mut self, block: BlockId, var: VarId, to: RowsId, site: Site) -> Result<VarId, BuildError> {
         let op = Op::from(GatherRows { rows: to });
-        let is_gather = |operator: &&Operator| matches!(operator.op, Op::GatherRows(_));
+        // What is gathered within the block is not at its front.
+        let is_gather = |operator: &&Operator| {
+            matches!(operator.op, Op::GatherRows(_)) && self.var(operator.inputs[0]).block != block
+        };
         let gathers = self.block(block).ops.iter().take_while(is_gather);
         let found = gathers.clone().find(|operator| operator.op == op && operator.inputs == [var]);
         if let Some(operator) = found {

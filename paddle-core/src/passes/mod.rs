@@ -9,6 +9,7 @@ mod gradient_paths;
 pub mod hoist;
 pub mod link;
 mod loop_edits;
+pub mod map;
 pub mod optimize;
 mod pipeline;
 mod scalar_input;

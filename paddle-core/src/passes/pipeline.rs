@@ -9,6 +9,7 @@ use super::backward::backward;
 use super::compose::compose;
 use super::freeze::{freeze, leave_out};
 use super::hoist::hoist;
+use super::map::map;
 use super::optimize::{Settings, UpdateRule, optimize};
 use super::shard::{Sharding, shard};
 use super::sink::sink;
@@ -141,9 +142,10 @@ fn trained<'a>(is_frozen: &'a dyn Fn(&str) -> bool) -> [Pass<'a>; 2] {
 }
 
 /// The passes that save work and keep the results.
-fn simplified<'a>() -> [Pass<'a>; 3] {
+fn simplified<'a>() -> [Pass<'a>; 4] {
     [
         Pass::optional(Switch::Split, |program| Ok(split(program)?)),
+        Pass::optional(Switch::Map, |program| Ok(map(program)?)),
         Pass::optional(Switch::Hoist, |program| Ok(hoist(program)?)),
         Pass::optional(Switch::Sink, |program| Ok(sink(program)?)),
     ]

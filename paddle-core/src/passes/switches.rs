@@ -33,6 +33,8 @@ switches! {
     Compose "compose",
     /// [Splitting](super::split) of products.
     Split "split",
+    /// [Mapping](super::map) of what loops compute without state.
+    Map "map",
     /// [Hoisting](super::hoist) out of loops.
     Hoist "hoist",
     /// [Sinking](super::sink) behind loops.

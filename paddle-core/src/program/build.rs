@@ -319,6 +319,19 @@ impl<O: OpInterface> Program<O> {
         self.insert_op(block, at, op, inputs, &[], site, None)
     }
 
+    /// Inserts an operator that owns blocks at a place of a block.
+    pub(crate) fn insert_block_op(
+        &mut self,
+        block: BlockId,
+        at: usize,
+        op: O,
+        inputs: &[VarId],
+        blocks: &[BlockId],
+        site: Site,
+    ) -> Result<Vec<VarId>, BuildError> {
+        self.insert_op(block, at, op, inputs, blocks, site, None)
+    }
+
     #[expect(clippy::too_many_arguments, reason = "the one place that every form of insertion goes through")]
     fn insert_op(
         &mut self,

@@ -3,6 +3,8 @@
 //! `gather_rows` moves a value to a row space whose rows are taken from the value's. `scatter_rows` moves it back if
 //! both spaces have the same rows in another order.
 
+use std::collections::BTreeMap;
+
 use super::{BlockId, OpInterface, Program, RowOrigin, RowSpace, RowsId, Type};
 
 impl<O: OpInterface> Program<O> {
@@ -88,6 +90,23 @@ impl<O: OpInterface> Program<O> {
             RowOrigin::Active { steps } => Some(steps),
             _ => None,
         }
+    }
+
+    /// Adds a row space of another parent, named after it and after `name`, the full name of a space like it.
+    pub(crate) fn add_rows_below(&mut self, parent: RowsId, name: &str, origin: RowOrigin) -> RowsId {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let name = self.fresh_size(format!("{}.{last}", self.row_space(parent).name));
+        self.add_rows(name, Some(parent), origin)
+    }
+
+    /// Moves a block and the values that it defines to other row spaces; those that `to` lacks stay. Attributes are left as
+    /// they are.
+    pub(crate) fn change_rows(&mut self, block: BlockId, to: &BTreeMap<RowsId, RowsId>) {
+        let changed = |rows: &mut Option<RowsId>| {
+            *rows = rows.map(|rows| to.get(&rows).copied().unwrap_or(rows));
+        };
+        changed(&mut self.blocks[block.0 as usize].rows);
+        self.vars.iter_mut().filter(|var| var.block == block).for_each(|var| changed(&mut var.ty.rows));
     }
 
     /// The row space with this parent and this origin.

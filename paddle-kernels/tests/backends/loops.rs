@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use paddle_core::ops::Program;
 use paddle_core::passes::hoist::hoist;
+use paddle_core::passes::map::map;
 use paddle_core::passes::sink::sink;
 use paddle_core::passes::split::split;
 use paddle_core::plan::Backend;
@@ -410,7 +411,7 @@ fn hoisting_and_sinking_change_no_value() {
         let program = text::parse(source).unwrap();
         let plain = differentiate(program.clone());
         let mut moved = program;
-        for pass in [split, hoist, sink] {
+        for pass in [split, map, hoist, sink] {
             pass(&mut moved).unwrap_or_else(|error| panic!("{name}: {error}"));
             moved.verify().unwrap_or_else(|error| panic!("{name}: {error}\n{moved}"));
         }

@@ -46,6 +46,19 @@ mod nets {
         }
         mean(square(h))
     }
+
+    /// A recurrent network along the words of each sentence, and one along the sentences.
+    pub fn nested(text: Seq<Seq<Tensor<f32, 3>>>) -> Tensor<f32> {
+        let mut h = zeros(4);
+        for sentence in text {
+            let mut s = zeros(4);
+            for word in sentence {
+                s = tanh(fc(concat([word, s], axis = 1), 4, param = "words"));
+            }
+            h = tanh(fc(concat([s, h], axis = 1), 4, param = "sentences"));
+        }
+        mean(square(h))
+    }
 }
 
 /// Whether a network is trained or used.
@@ -62,6 +75,7 @@ fn program(network: &str) -> (Program, Use) {
     match network {
         "mlp" => training(nets::mlp().program().unwrap()),
         "images" => inference(nets::images().program().unwrap()),
+        "nested" => training(nets::nested().program().unwrap()),
         "recurrent" => training(nets::recurrent().program().unwrap()),
         _ => unreachable!("{network}"),
     }
@@ -94,14 +108,18 @@ fn number(i: usize) -> f32 {
 /// What the networks compute: costs of some steps, and the outputs of the one that is used.
 fn results() -> Result<Vec<f32>, Error> {
     let mut results = Vec::new();
-    let (mlp, recurrent, images) = (nets::mlp(), nets::recurrent(), nets::images());
-    let mut parameters = Parameters::create_with_seed((&mlp, &recurrent, &images), 3)?;
+    let (mlp, recurrent, nested, images) = (nets::mlp(), nets::recurrent(), nets::nested(), nets::images());
+    let mut parameters = Parameters::create_with_seed((&mlp, &recurrent, &nested, &images), 3)?;
     let mut trainer = Trainer::new(Momentum::new(0.1));
     let rows = mlp.batch((0..9).map(|i| mlp.row(array::from_fn(|j| number(13 * i + j)), number(i))))?;
     let word = |i: usize| array::from_fn(|j| number(3 * i + j));
     let texts = recurrent
         .batch((0..5).map(|i| recurrent.row((0..i).map(|j| word(5 * i + j)).collect::<Vec<_>>())))?;
+    let sentence = |i: usize| (0..i % 4).map(|j| word(5 * i + j)).collect::<Vec<_>>();
+    let nested_texts =
+        nested.batch((0..5).map(|i| nested.row((0..i).map(|j| sentence(i + j)).collect::<Vec<_>>())))?;
     for _ in 0..5 {
+        results.push(trainer.step(&nested, &mut parameters, &nested_texts)?.cost());
         results.push(trainer.step(&mlp, &mut parameters, &rows)?.cost());
         results.push(trainer.step(&recurrent, &mut parameters, &texts)?.cost());
     }
@@ -149,7 +167,7 @@ fn results_are_the_same_without_a_pass() {
         numbers.collect::<Vec<_>>()
     };
     let all = results(None);
-    assert_eq!(all.len(), 2 * 5 + 3 * 16);
+    assert_eq!(all.len(), 3 * 5 + 3 * 16);
     for &pass in Switch::ALL {
         for (k, (with, without)) in all.iter().zip(results(Some(pass))).enumerate() {
             let name = pass.name();
@@ -219,6 +237,8 @@ passes! {
         "normalisation by fixed statistics becomes a product and a sum, which end the launch of the convolution",
     split Split recurrent
         "the product of what is read and what is remembered becomes two, of which one does not depend on the loop",
+    map Map nested
+        "the words of all sentences are read in one loop, in as many steps as the longest has words",
     hoist Hoist recurrent
         "the product of what is read leaves the loop, and is one for all words",
     sink Sink recurrent

@@ -1,5 +1,6 @@
 //! Attributes: the compile-time constants of operators, and their conversion to and from the text form and the wire.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -112,6 +113,18 @@ impl Attribute {
             Attribute::Type(ty) => ty.rows.into_iter().collect(),
             Attribute::Types(types) => types.iter().filter_map(|ty| ty.rows).collect(),
             _ => Vec::new(),
+        }
+    }
+
+    /// The attribute with other row spaces; those that `to` lacks stay.
+    pub(crate) fn with_rows(self, to: &BTreeMap<RowsId, RowsId>) -> Attribute {
+        let changed = |rows: RowsId| to.get(&rows).copied().unwrap_or(rows);
+        let of_type = |ty: Type| Type { rows: ty.rows.map(changed), ..ty };
+        match self {
+            Attribute::Rows(rows) => Attribute::Rows(changed(rows)),
+            Attribute::Type(ty) => Attribute::Type(of_type(ty)),
+            Attribute::Types(types) => Attribute::Types(types.into_iter().map(of_type).collect()),
+            other => other,
         }
     }
 

@@ -1,5 +1,7 @@
 //! The answers of operators to programs, which know them as [`OpInterface`] only.
 
+use std::collections::BTreeMap;
+
 use super::{Attribute, Contraction, Form};
 use crate::ops::{Effects, Infer, Mismatch, Op, Operator, ParameterUse, Program, Schema, Slot, initializers};
 use crate::program::{Dim, DimOverflow, OpInterface, RowsId, SymbolId, Type};
@@ -18,6 +20,17 @@ impl Op {
     /// The operator's effects.
     pub fn effects(&self) -> Effects {
         self.schema().effects
+    }
+
+    /// The operator with other row spaces in its attributes; those that `to` lacks stay.
+    pub(crate) fn with_rows(&self, to: &BTreeMap<RowsId, RowsId>) -> Op {
+        if !self.row_spaces().iter().any(|rows| to.contains_key(rows)) {
+            return self.clone();
+        }
+        let attributes = self.attributes().into_iter();
+        let changed = attributes.map(|(name, attribute)| (name.to_string(), attribute.with_rows(to)));
+        // The names and kinds of its own attributes always fit.
+        self.with_attributes(changed.collect()).unwrap_or_else(|_| self.clone())
     }
 }
 

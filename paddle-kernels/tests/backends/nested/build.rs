@@ -191,7 +191,8 @@ impl Builder<'_> {
             | Form::Backwards
             | Form::Stateless
             | Form::Filtered
-            | Form::Sequences => {
+            | Form::Sequences
+            | Form::Texts => {
                 self.along(scope, outline);
             }
             Form::Counted => self.counted(scope, outline),

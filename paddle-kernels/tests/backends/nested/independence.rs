@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::panic::{RefUnwindSafe, catch_unwind};
 
 use paddle_core::convert::{from_wire, to_wire};
-use paddle_core::ops::Program;
+use paddle_core::ops::{Op, Program};
 use paddle_core::passes::hoist::hoist;
+use paddle_core::passes::map::map;
 use paddle_core::passes::sink::sink;
 use paddle_core::passes::split::split;
 use paddle_core::text;
@@ -17,7 +18,7 @@ use paddle_kernels::reference::Reference;
 
 use super::batch::{Spread, draw_batch, row};
 use super::build::{Built, line};
-use super::outline::Outline;
+use super::outline::{Form, Outline};
 use crate::draw::Draw;
 use crate::fed::Fed;
 use crate::gradients::{Run, differentiate};
@@ -34,7 +35,7 @@ fn count() -> usize {
 /// are hoisted, and their results are sunk.
 fn moved(program: &Program) -> Program {
     let mut moved = program.clone();
-    for pass in [split, hoist, sink] {
+    for pass in [split, map, hoist, sink] {
         pass(&mut moved).unwrap_or_else(|error| panic!("{error}\n{program}"));
         moved.verify().unwrap_or_else(|error| panic!("{error}\n{moved}"));
     }
@@ -144,6 +145,29 @@ fn rows_of_generated_programs_are_independent() {
         is_entered_by_some(&built, &visits[..BATCHES[0].0])
     });
     assert_most(&entered, "some, but not all rows enter every branch and every loop");
+}
+
+/// Whether a loop along sequences is in the body of another loop.
+fn has_nested_for(program: &Program) -> bool {
+    let nested = program.blocks()[1..].iter().flat_map(|block| &block.ops);
+    nested.into_iter().any(|operator| matches!(operator.op, Op::For(_)))
+}
+
+#[test]
+fn loops_along_the_sequences_of_tokens_become_one_loop() {
+    let mut draw = Draw::new(41);
+    let programs: Vec<bool> = (0..100)
+        .map(|_| {
+            let outline = Outline::around(Form::Texts, Vec::new());
+            let program = Built::new(&[outline], &mut draw).program;
+            assert!(has_nested_for(&program), "{program}");
+            !has_nested_for(&moved(&program))
+        })
+        .collect();
+    // Sequences that are made for each token stay in the loop, and what depends on them.
+    let without = programs.iter().filter(|&&without| without).count();
+    println!("{without} of {} programs have no nested loop", programs.len());
+    assert!(without * 10 >= programs.len() * 6, "{without} of {}", programs.len());
 }
 
 /// Checks that the gradients of the rows of inputs are those of each row alone, and those of weights the sums over the

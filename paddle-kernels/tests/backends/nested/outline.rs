@@ -27,12 +27,14 @@ pub(crate) enum Form {
     Filtered,
     /// `for` along a sequence of sequences that collects changed sequences.
     Sequences,
+    /// The same without a state, with a `for` along each sequence.
+    Texts,
     /// `while` on all rows for a number of iterations.
     Counted,
 }
 
 impl Form {
-    pub(crate) const ALL: [Form; 12] = [
+    pub(crate) const ALL: [Form; 13] = [
         Form::Branches,
         Form::Branch,
         Form::SequenceBranches,
@@ -44,6 +46,7 @@ impl Form {
         Form::Stateless,
         Form::Filtered,
         Form::Sequences,
+        Form::Texts,
         Form::Counted,
     ];
 

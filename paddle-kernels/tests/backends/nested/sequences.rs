@@ -85,7 +85,7 @@ impl Builder<'_> {
 
     /// The items of a `for`, as they are in its block, and the tokens of the outermost sequences.
     fn items(&mut self, scope: &Scope, form: Form) -> (Vec<VarId>, RowsId) {
-        if form == Form::Sequences {
+        if matches!(form, Form::Sequences | Form::Texts) {
             let nested = self.sequences_of_sequences(scope.level);
             let nested = self.local(scope.block, nested);
             let inner = self.rows_of(nested);
@@ -111,6 +111,33 @@ impl Builder<'_> {
         (vec![sequence], self.rows_of(sequence))
     }
 
+    /// A `for` with a state along a sequence of a block.
+    fn along_tokens(&mut self, scope: &mut Scope, sequence: VarId) {
+        let (block, tokens) = (scope.block, self.rows_of(sequence));
+        let rows = self.built.program.steps_of(tokens);
+        let item = self.append(block, GatherRows { rows }, &[sequence]);
+        let initial = self.local(block, scope.value);
+        let body = self.built.program.create_iteration(block, rows).unwrap();
+        let own = self.built.program.block(body).rows.expect("a loop along sequences has rows");
+        let ty = Type::with_rows(DType::F32, own, [WIDTH]);
+        let param = self.built.program.create_block_parameter(body, "item", ty).unwrap();
+        let state = self.states(body, &[initial])[0];
+        let product = Matmul { trans_x: false, trans_y: false };
+        let weight = self.weight(WIDTH);
+        let product = self.append(body, product, &[state, weight]);
+        let around = *self.draw.choose(&scope.rows);
+        let sum = self.binary(body, BinaryKind::Add, product, param);
+        let sum = self.binary(body, BinaryKind::Mul, sum, around);
+        let next = self.tanh(body, sum);
+        self.built.program.set_results(body, &[next, sum]).unwrap();
+        let op = For { items: 1 };
+        let outputs =
+            self.built.program.append_block_op(block, op, &[item, initial], &[body], Site::default());
+        let outputs = outputs.unwrap();
+        scope.value = outputs[0];
+        self.keep_given(scope, outputs[1]);
+    }
+
     /// `for` along sequences.
     pub(super) fn along(&mut self, scope: &mut Scope, outline: &Outline) {
         let (block, form) = (scope.block, outline.form);
@@ -125,7 +152,7 @@ impl Builder<'_> {
             inputs.extend(self.built.program.append_op(block, GatherRows { rows }, &[item], site).unwrap());
         }
         let items = inputs.len();
-        if form != Form::Stateless {
+        if !matches!(form, Form::Stateless | Form::Texts) {
             inputs.push(self.local(block, scope.value));
         }
         let body = self.built.program.create_iteration(block, steps).unwrap();
@@ -145,6 +172,11 @@ impl Builder<'_> {
         for &item in &params {
             match form {
                 Form::Sequences => self.keep_sequence(&mut inner, item),
+                Form::Texts => {
+                    // What the rows around have is read along the sequences of each token, too.
+                    self.keep_sequence(&mut inner, item);
+                    self.along_tokens(&mut inner, item);
+                }
                 _ => {
                     let sum = self.binary(body, BinaryKind::Add, inner.value, item);
                     inner.value = self.tanh(body, sum);
@@ -156,7 +188,7 @@ impl Builder<'_> {
         let mut results: Vec<VarId> = state.iter().map(|_| inner.value).collect();
         match form {
             Form::Backwards => {}
-            Form::Sequences => results.push(self.changed_sequence(&inner, params[0])),
+            Form::Sequences | Form::Texts => results.push(self.changed_sequence(&inner, params[0])),
             Form::Filtered => results.extend([self.collected(&inner), self.is_positive(body, params[0])]),
             _ => results.push(self.collected(&inner)),
         }
@@ -171,7 +203,7 @@ impl Builder<'_> {
         }
         match (form, given) {
             // Each token has a sequence. These are pooled to one row each.
-            (Form::Sequences, &[given]) => {
+            (Form::Sequences | Form::Texts, &[given]) => {
                 let nested = self.append(block, ScatterRows, &[given]);
                 let sequence = self.pool(scope, nested);
                 self.keep_sequence(scope, sequence);
