@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 
 use paddle_core::ops::{Program, Sample};
 use paddle_core::plan::{
-    ALIGNMENT, Backend, Extent, Group, GroupOp, HostSlice, Launch, Location, Memories, Memory, Operand,
-    OperandType, Values,
+    ALIGNMENT, Backend, Extent, Group, GroupOp, HostSlice, Launch, Layout, Location, Memories, Memory,
+    Operand, OperandType, Values,
 };
 use paddle_core::program::{DType, Dim, Type};
 use paddle_kernels::Cpu;
@@ -36,6 +36,8 @@ struct Case {
     name: String,
     sample: Sample,
     work: Work,
+    /// The operands that have their channels as the fastest axis: numbers of inputs, and behind these of outputs.
+    last: &'static [usize],
 }
 
 /// What is counted.
@@ -52,19 +54,24 @@ enum Work {
 
 impl Case {
     fn products(name: String, sample: Sample, count: usize) -> Case {
-        Case { name, sample, work: Work::Products(count) }
+        Case { name, sample, work: Work::Products(count), last: &[] }
     }
 
     fn traffic(name: String, sample: Sample) -> Case {
-        Case { name, sample, work: Work::Traffic }
+        Case { name, sample, work: Work::Traffic, last: &[] }
     }
 
     fn each(name: String, sample: Sample, count: usize, what: &'static str) -> Case {
-        Case { name, sample, work: Work::Each(count, what) }
+        Case { name, sample, work: Work::Each(count, what), last: &[] }
+    }
+
+    /// The same with the channels as the fastest axis of these operands.
+    fn channels_last(self, last: &'static [usize]) -> Case {
+        Case { last, ..self }
     }
 
     fn time(name: String, sample: Sample) -> Case {
-        Case { name, sample, work: Work::Time }
+        Case { name, sample, work: Work::Time, last: &[] }
     }
 }
 
@@ -72,9 +79,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let parts: Vec<String> = env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let cpu = Cpu::with_threads(1)?;
     let families = [images::cases(), products::cases(), rows::cases(), sequences::cases(), updates::cases()];
-    for Case { name, sample, work } in families.into_iter().flatten() {
+    for Case { name, sample, work, last } in families.into_iter().flatten() {
         if parts.is_empty() || parts.iter().any(|part| name.contains(part)) {
-            let (seconds, bytes) = measure(&cpu, &sample)?;
+            let (seconds, bytes) = measure(&cpu, &sample, last)?;
             let rate = match work {
                 Work::Products(count) => format!("{:7.1} GFLOP/s", 2.0 * count as f64 / seconds / 1e9),
                 Work::Traffic => format!("{:7.1} GB/s", bytes as f64 / seconds / 1e9),
@@ -88,12 +95,15 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Seconds of a launch in the fastest round of the operator of a sample, and the bytes that it reads and writes.
-fn measure(cpu: &Cpu, sample: &Sample) -> Result<(f64, usize), Box<dyn Error>> {
+fn measure(cpu: &Cpu, sample: &Sample, last: &[usize]) -> Result<(f64, usize), Box<dyn Error>> {
     let program = sample.program()?;
     let [operator] = &program.block(Program::GLOBAL).ops[..] else { return Err("one operator".into()) };
     let layouts = |vars: &[_]| vars.iter().map(|&var| layout(program.ty(var))).collect::<Option<Vec<_>>>();
     let mut inputs = layouts(program.inputs()).ok_or("sizes are known")?;
-    let outputs = layouts(&operator.outputs).ok_or("sizes are known")?;
+    let mut outputs = layouts(&operator.outputs).ok_or("sizes are known")?;
+    for (_, ty) in inputs.iter_mut().chain(&mut outputs).enumerate().filter(|(i, _)| last.contains(i)) {
+        ty.layout = Layout::channels_last();
+    }
     let (mut sizes, mut slots, mut offsets) = (sample.row_counts(), sample.slots.clone(), Vec::new());
     let operation = operator.op.operation();
     for slot in operation.schema().offsets() {
