@@ -1,9 +1,10 @@
-//! `pool2d`, its gradient, and maxima with their positions. Threads share the channels of all images, of which several are
-//! computed side by side.
+//! `pool2d`, its gradient, and maxima with their positions: `neighbours` where the channels of all operands are neighbours in
+//! memory, `blocks` with copies of lines otherwise.
 
 mod blocks;
 mod columns;
 mod index;
+mod neighbours;
 
 use std::marker::PhantomData;
 
@@ -137,3 +138,6 @@ impl<T: Float> Body for Backward<T> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

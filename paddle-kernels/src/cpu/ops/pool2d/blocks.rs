@@ -78,6 +78,9 @@ impl Block {
 impl<T: Float> Pooling<T> {
     /// Pools all images.
     pub(super) fn run(mut self, isa: Isa, team: &Team) {
+        if self.is_of_neighbours() {
+            return self.run_on_neighbours(isa, team);
+        }
         let x_last = matches!(self.pass, Pass::Backward { x_images, .. } if x_images.last);
         if !self.images.last && !self.results.last && !x_last {
             // Planes are like those of one image with all channels.

@@ -48,6 +48,13 @@ impl Columns {
         (start..end).step_by(ELEMENTS).map(move |at| at..end.min(at + ELEMENTS))
     }
 
+    /// The elements of a line that a window covers.
+    #[inline(always)]
+    pub(super) fn window(&self, window: usize) -> Range<usize> {
+        let (start, end) = self.windows[window];
+        start..end
+    }
+
     /// Whether a window covers no elements.
     #[inline(always)]
     pub(super) fn is_empty(&self, window: usize) -> bool {
@@ -83,6 +90,16 @@ impl Pool {
     #[inline(always)]
     pub(super) fn rows(self, y: usize) -> Range<usize> {
         self.op.covered(0, self.input[0], self.output[0], y).elements
+    }
+
+    /// Whether each element along an axis is in one window.
+    pub(super) fn is_partition(self, axis: usize) -> bool {
+        let (input, output) = (self.input[axis], self.output[axis]);
+        let ends = (0..output).try_fold(0, |end, at| {
+            let covered = self.op.covered(axis, input, output, at).elements;
+            (covered.start == end).then_some(covered.end)
+        });
+        ends == Some(input)
     }
 
     /// The number of elements of a window that count, at least one.
