@@ -77,7 +77,22 @@ pub(super) unsafe fn interleave<T: Element>(
 ) {
     // SAFETY: the caller's.
     unsafe {
-        if channel == 1 {
+        if channels == 1 && step == 1 {
+            match element {
+                1 => copy(from, to, count),
+                // A constant distance makes it vector code.
+                2 => {
+                    for i in 0..count {
+                        *to.add(i) = *from.add(2 * i);
+                    }
+                }
+                _ => {
+                    for i in 0..count {
+                        *to.add(i) = *from.add(element * i);
+                    }
+                }
+            }
+        } else if channel == 1 {
             for i in 0..count {
                 copy(from.add(i * element), to.add(i * step), channels);
             }

@@ -16,12 +16,12 @@ pub(super) struct Axis {
     step: usize,
     start: isize,
     /// The distance between the elements of neighbouring taps.
-    stride: isize,
+    pub(super) stride: isize,
     /// The number of taps.
     pub(super) taps: usize,
     /// The elements of the filter that the taps meet: `first + j · between`.
     first: usize,
-    between: usize,
+    pub(super) between: usize,
     /// Where the results are among all elements of the output: at `output_first + q · output_step`.
     pub(super) output_first: usize,
     pub(super) output_step: usize,
@@ -81,6 +81,11 @@ impl Geometry {
 }
 
 impl Axis {
+    /// Where a result is among all elements of the output.
+    pub(super) fn output(&self, result: usize) -> usize {
+        self.output_first + result * self.output_step
+    }
+
     fn offset(&self, tap: usize) -> isize {
         self.start + tap as isize * self.stride
     }
@@ -150,29 +155,43 @@ impl Axis {
         [line, (self.shift(tap) - self.lowest()) as usize]
     }
 
-    /// The element of the source at a place of a line, for results from `first` on, if the source has it.
-    pub(super) fn element(&self, first: usize, line: usize, place: usize) -> Option<usize> {
+    /// A line of a copy, for results from `first` on.
+    pub(super) fn line(&self, first: usize, line: usize) -> Line {
         let step = self.step as isize;
         let phase = if self.by_phase() { line as isize } else { self.offset(line).rem_euclid(step) };
-        let at = (first as isize + self.lowest() + place as isize) * step + phase;
-        usize::try_from(at).ok().filter(|&at| at < self.source)
-    }
-
-    /// The places of a line that are inside of the source, for `count` results from `first` on.
-    pub(super) fn inside(&self, first: usize, count: usize, line: usize) -> Range<usize> {
-        let step = self.step as isize;
-        let phase = if self.by_phase() { line as isize } else { self.offset(line).rem_euclid(step) };
-        let before = -(first as isize + self.lowest());
-        let reach = self.reach(count) as isize;
-        // The phase is below the step, so place 0 of the whole line is the first that is inside.
-        let behind = before + (self.source as isize - phase + step - 1).div_euclid(step);
-        let low = before.clamp(0, reach);
-        low as usize..behind.clamp(low, reach) as usize
+        let first = (first as isize + self.lowest()) * step + phase;
+        Line { source: self.source as isize, first, step }
     }
 
     /// The distance in the source between the elements of neighbouring places.
     pub(super) fn step(&self) -> usize {
         self.step
+    }
+}
+
+/// A line of a copy: which elements of the source its places have.
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    source: isize,
+    /// The element at the first place.
+    first: isize,
+    step: isize,
+}
+
+impl Line {
+    /// The element of the source at a place, if the source has it.
+    #[inline(always)]
+    pub(super) fn element(self, place: usize) -> Option<usize> {
+        let at = self.first + place as isize * self.step;
+        (0..self.source).contains(&at).then_some(at as usize)
+    }
+
+    /// Which of the first `reach` places are inside of the source.
+    pub(super) fn inside(self, reach: usize) -> Range<usize> {
+        // The first place whose element is not below a number.
+        let place = |element: isize| (element - self.first + self.step - 1).div_euclid(self.step);
+        let low = place(0).clamp(0, reach as isize);
+        low as usize..place(self.source).clamp(low, reach as isize) as usize
     }
 }
 
@@ -216,12 +235,13 @@ mod tests {
         for tap in 0..axis.taps {
             let [line, place] = axis.place(tap);
             assert!(line < axis.lines() && place + count <= axis.reach(count));
-            let inside = axis.inside(first, count, line);
-            let found = (0..axis.reach(count)).filter(|&at| axis.element(first, line, at).is_some());
+            let line = axis.line(first, line);
+            let inside = line.inside(axis.reach(count));
+            let found = (0..axis.reach(count)).filter(|&at| line.element(at).is_some());
             assert!(found.eq(inside));
             for q in 0..count {
                 let result = axis.output_first + (first + q) * axis.output_step;
-                let element = axis.element(first, line, place + q);
+                let element = line.element(place + q);
                 all.extend(element.map(|element| [result, axis.met(tap), element]));
             }
         }

@@ -54,6 +54,19 @@ pub(super) const TILE_BYTES: usize = RESULTS * REGISTERS * 64;
 /// About so many pieces of work keep a team busy.
 pub(super) const PIECES: usize = 8;
 
+/// Where neighbouring results of a block of filters are stored.
+#[derive(Clone, Copy)]
+struct Place<T> {
+    /// The first filter of the first result.
+    start: *mut T,
+    /// The distance of neighbouring results.
+    distance: usize,
+    /// The filters that are stored. The last register of a block may have others, which are not.
+    filters: usize,
+    /// The channel of the first filter, and the first element among all results.
+    begin: [usize; 2],
+}
+
 /// The results of a strip for some blocks of filters.
 struct Piece<'a, T> {
     of: &'a Correlation<'a, T>,
@@ -124,7 +137,7 @@ impl<T: Float> Correlation<'_, T> {
         let mut copy = Stack::<COPY_BYTES>::uninit();
         let mut tile = Stack::<TILE_BYTES>::uninit();
         let (copy, tile) = ((&raw mut copy).cast::<T>(), (&raw mut tile).cast::<T>());
-        let to = self.results.distances();
+        let ([to_channel, _], [down, across]) = (self.results.distances(), self.strips.axes);
         // SAFETY: the strip's copy, and its results for one block, have room; results are inside of the output.
         unsafe {
             self.strips.copy(source.as_ptr(), from, &strip, copy);
@@ -134,47 +147,58 @@ impl<T: Float> Correlation<'_, T> {
                 let at_once = most_columns(columns, width / V::LANES, V::REGISTERS);
                 let outer = block * self.filters.widest();
                 let channel = group * self.filters.outer + outer;
+                let count = (self.filters.outer - outer).min(width);
                 for row in 0..rows {
+                    let y = down.output(strip[0].start + row);
                     let copy = copy.cast_const().add(row * self.strips.row());
                     let mut done = 0;
                     while done < columns {
                         // The last ones may be computed twice.
                         let column = done.min(columns - at_once);
-                        let from = copy.add(column * CHANNELS);
-                        let to = tile.add((row * columns + column) * width);
-                        let [y, x] = [strip[0].start + row, strip[1].start + column];
+                        let from = copy.add(column * self.strips.of_block);
+                        let x = across.output(strip[1].start + column);
                         let element = image * self.results.image()
                             + (y * self.results.size[1] + x) * self.results.channels
                             + channel;
-                        let begin = [channel, element, self.filters.outer - outer];
-                        self.results::<V>(at_once, from, packed.as_ptr(), width, (to, begin));
+                        // Channels that are no neighbours are brought to their places behind the kernel.
+                        let (start, distance) = match self.results.last {
+                            true => (self.out.add(element), across.output_step * self.results.channels),
+                            false => (tile.add((row * columns + column) * width), width),
+                        };
+                        let place = Place { start, distance, filters: count, begin: [channel, element] };
+                        match self.strips.of_block {
+                            1 => self.results::<V, 1>(at_once, from, packed.as_ptr(), width, place),
+                            _ => self.results::<V, CHANNELS>(at_once, from, packed.as_ptr(), width, place),
+                        }
                         done += at_once;
                     }
                 }
-                let count = (self.filters.outer - outer).min(width);
-                let out = self.out.add(image * self.results.image() + channel * to[0]);
-                store(self.strips.axes, self.results.places(1), tile, [width, count], &strip, out);
+                if !self.results.last {
+                    let out = self.out.add(image * self.results.image() + channel * to_channel);
+                    store(self.strips.axes, self.results.places(1), tile, [width, count], &strip, out);
+                }
             }
         }
     }
 
-    /// Computes `count` neighbouring results for a block of filters that is `width` wide.
+    /// Computes `count` neighbouring results for a block of filters that is `width` wide, from a copy with `OF_BLOCK` channels
+    /// in a block.
     ///
     /// # Safety
     /// As for [`Self::block`].
     #[inline(always)]
-    unsafe fn results<V: Vector<Element = T>>(
+    unsafe fn results<V: Vector<Element = T>, const OF_BLOCK: usize>(
         &self,
         count: usize,
         from: *const T,
         packed: *const T,
         width: usize,
-        to: (*mut T, [usize; 3]),
+        place: Place<T>,
     ) {
         macro_rules! by_count {
             ($($registers:literal: $($count:literal)*;)*) => {
                 match (width / V::LANES, count) {
-                    $($(($registers, $count) => self.block::<V, $count, $registers>(from, packed, to),)*)*
+                    $($(($registers, $count) => self.block::<V, OF_BLOCK, $count, $registers>(from, packed, place),)*)*
                     _ => unreachable!("most_columns gives no other"),
                 }
             };
@@ -191,21 +215,26 @@ impl<T: Float> Correlation<'_, T> {
     /// The kernel: `COLUMNS` results for `WIDTH` registers of filters, their sums held in registers.
     ///
     /// # Safety
-    /// `from` points at the row of a copy and at the first of the results, `packed` at the block of packed filters, `to`
-    /// at the results. The ending begins with this channel and element, and has this number of channels. The machine has the
-    /// instruction set of `V`.
+    /// `from` points at the row of a copy and at the first of the results, `packed` at the block of packed filters; the results
+    /// have such a place. The machine has the instruction set of `V`.
     #[inline(always)]
-    unsafe fn block<V: Vector<Element = T>, const COLUMNS: usize, const WIDTH: usize>(
+    unsafe fn block<
+        V: Vector<Element = T>,
+        const OF_BLOCK: usize,
+        const COLUMNS: usize,
+        const WIDTH: usize,
+    >(
         &self,
         from: *const T,
         packed: *const T,
-        (to, [channel, element, filters]): (*mut T, [usize; 3]),
+        place: Place<T>,
     ) {
         let width = WIDTH * V::LANES;
+        let Place { start, distance, filters, begin: [channel, element] } = place;
         // SAFETY: the copy has all that the results meet, and the packed filters all that they are multiplied by.
         unsafe {
             let mut sums = [[V::splat(T::ZERO); WIDTH]; COLUMNS];
-            for inner in 0..self.strips.channels.div_ceil(CHANNELS) {
+            for inner in 0..self.strips.channels.div_ceil(OF_BLOCK) {
                 let channels = self.filters.channels(inner);
                 let from = from.add(inner * self.strips.block());
                 let packed = packed.add(self.filters.element(width, inner, 0));
@@ -218,7 +247,7 @@ impl<T: Float> Correlation<'_, T> {
                             *weight = V::load(weights.add(w * V::LANES));
                         }
                         for (column, sums) in sums.iter_mut().enumerate() {
-                            let value = V::splat(*from.add(column * CHANNELS));
+                            let value = V::splat(*from.add(column * OF_BLOCK));
                             for (weight, sum) in weight.iter().zip(sums) {
                                 *sum = value.mul_add(*weight, *sum);
                             }
@@ -228,17 +257,21 @@ impl<T: Float> Correlation<'_, T> {
                     }
                 }
             }
-            // The last registers of a block may have no filters.
             let mut endings = [self.ending.load::<V>(channel, filters); WIDTH];
             for (w, of_channels) in endings.iter_mut().enumerate().skip(1) {
                 let lane = w * V::LANES;
-                *of_channels = self.ending.load(channel + lane, filters.saturating_sub(lane));
+                *of_channels = self.ending.load(channel + lane, filters - lane);
             }
             for (column, sums) in sums.iter().enumerate() {
                 for (w, sum) in sums.iter().enumerate() {
                     let (lane, element) = (w * V::LANES, element + column * self.results.channels);
                     let sum = endings[w].of(*sum, element + lane);
-                    sum.store(to.add(column * width + lane));
+                    let to = start.add(column * distance + lane);
+                    if filters - lane >= V::LANES {
+                        sum.store(to)
+                    } else {
+                        sum.store_partial(to, filters - lane)
+                    }
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Filters in the order in which kernels read them.
 #![allow(unsafe_code, reason = "transposes blocks through raw pointers")]
 
-use super::strips::CHANNELS;
+use super::strips::channels_of_block;
 use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::number::Float;
 use crate::cpu::pieces::pieces;
@@ -66,19 +66,21 @@ impl Filters {
 
     /// The inner channels of a block.
     pub(super) fn channels(&self, inner: usize) -> usize {
-        (self.inner - inner * CHANNELS).min(CHANNELS)
+        let of_block = channels_of_block(self.inner);
+        (self.inner - inner * of_block).min(of_block)
     }
 
     /// Where in a block of outer channels, `width` wide, an element of the filter begins for a block of inner channels.
     pub(super) fn element(&self, width: usize, inner: usize, element: usize) -> usize {
-        (inner * CHANNELS * self.elements() + element * self.channels(inner)) * width
+        (inner * channels_of_block(self.inner) * self.elements() + element * self.channels(inner)) * width
     }
 
     /// Packs filters. `distances` are those of neighbouring groups, outer and inner channels in `filters`.
     pub(super) fn pack<T: Float>(&self, team: &Team, filters: &[T], distances: [usize; 3], packed: &mut [T]) {
         let [group, outer, inner] = distances;
         // Each piece is what one inner channel meets in one group.
-        let blocks = self.inner.div_ceil(CHANNELS) * self.blocks();
+        let of_block = channels_of_block(self.inner);
+        let blocks = self.inner.div_ceil(of_block) * self.blocks();
         let packed = Shared(packed.as_mut_ptr());
         team.run(self.groups * blocks, &|index| {
             let (at, index) = (index / blocks, index % blocks);
@@ -87,7 +89,7 @@ impl Filters {
             let count = (self.outer - first).min(width);
             let step = self.channels(channels) * width;
             for channel in 0..self.channels(channels) {
-                let from = &filters[at * group + first * outer + (channels * CHANNELS + channel) * inner..];
+                let from = &filters[at * group + first * outer + (channels * of_block + channel) * inner..];
                 let to = at * self.group() + self.block(block) + self.element(width, channels, 0);
                 // SAFETY: reads the elements of `count` filters, and writes those of one inner channel in one block,
                 // which no other piece has.

@@ -7,7 +7,7 @@
 
 use super::correlate::{Stack, TILE_BYTES};
 use super::filters::Filters;
-use super::strips::{CHANNELS, COPY_BYTES, Strip, Strips};
+use super::strips::{COPY_BYTES, Strip, Strips};
 use super::taps::Taps;
 use crate::cpu::images::{Images, Places};
 use crate::cpu::isa::Isa;
@@ -121,13 +121,18 @@ impl<T: Float> FilterGradient<'_, T> {
         let wide = V::REGISTERS >= 32;
         // SAFETY: the caller's.
         unsafe {
-            match (self.filters.inner.is_multiple_of(RUN), width / V::LANES) {
+            let has_runs = self.strips.of_block > 1 && self.filters.inner.is_multiple_of(RUN);
+            let count = self.taps.all().len() * self.filters.inner;
+            match (has_runs, width / V::LANES) {
                 (true, 1) if wide => self.elements::<V, 4, RUN, 1>(copy, tile, strip, to),
                 (true, 1) => self.elements::<V, 3, RUN, 1>(copy, tile, strip, to),
                 (true, _) if wide => self.elements::<V, 3, RUN, 2>(copy, tile, strip, to),
                 (true, _) => self.elements::<V, 1, RUN, 2>(copy, tile, strip, to),
-                (false, 1) => self.elements::<V, 8, 1, 1>(copy, tile, strip, to),
-                (false, _) if wide => self.elements::<V, 8, 1, 2>(copy, tile, strip, to),
+                (false, 1) if wide && count > 14 => self.elements::<V, 27, 1, 1>(copy, tile, strip, to),
+                (false, 1) if wide => self.elements::<V, 14, 1, 1>(copy, tile, strip, to),
+                (false, 1) => self.elements::<V, 12, 1, 1>(copy, tile, strip, to),
+                (false, _) if wide && count <= 9 => self.elements::<V, 9, 1, 2>(copy, tile, strip, to),
+                (false, _) if wide => self.elements::<V, 13, 1, 2>(copy, tile, strip, to),
                 (false, _) => self.elements::<V, 6, 1, 2>(copy, tile, strip, to),
             }
         }
@@ -160,8 +165,9 @@ impl<T: Float> FilterGradient<'_, T> {
                     // The last one stands in for those that there are none of.
                     let index = (first + at).min(count - 1);
                     let (tap, channel) = (taps[index / runs], index % runs * RUN);
-                    from[at] =
-                        copy.add(tap.met + channel / CHANNELS * self.strips.block() + channel % CHANNELS);
+                    let of_block = self.strips.of_block;
+                    let channel_at = channel / of_block * self.strips.block() + channel % of_block;
+                    from[at] = copy.add(tap.met + channel_at);
                     sum_at[at] = to.add((tap.element * inner + channel) * width);
                 }
                 let mut sums = [[[V::splat(T::ZERO); WIDTH]; RUN]; AT_ONCE];
@@ -189,7 +195,7 @@ impl<T: Float> FilterGradient<'_, T> {
                             }
                         }
                         grad = grad.add(WIDTH * V::LANES);
-                        offset += CHANNELS;
+                        offset += self.strips.of_block;
                     }
                 }
                 for (sums, at) in sums.iter().zip(sum_at).take(count - first) {

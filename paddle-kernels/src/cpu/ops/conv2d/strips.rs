@@ -1,8 +1,8 @@
 //! Strips of results, and the copies of the parts of images that they meet.
 //!
 //! A copy has the channels in blocks: the channels of a block are neighbours, and so are the elements that neighbouring
-//! results meet. So a kernel finds all that it needs at constant distances from one address. Around the image a copy has
-//! zeros.
+//! results meet. So a kernel finds all that it needs at constant distances from one address. Of a few channels, each is a
+//! block of its own: in blocks of many, most places would be empty. Around the image a copy has zeros.
 #![allow(unsafe_code, reason = "writes copies through raw pointers")]
 
 use std::ops::Range;
@@ -13,6 +13,14 @@ use crate::cpu::transpose::{LANES, interleave};
 
 /// The number of channels in a block.
 pub(super) const CHANNELS: usize = LANES;
+/// So many channels are few.
+const FEW: usize = 4;
+
+/// The number of channels in a block of a copy of images with so many channels.
+pub(super) fn channels_of_block(channels: usize) -> usize {
+    if channels <= FEW { 1 } else { CHANNELS }
+}
+
 /// The most bytes of a copy.
 pub(super) const COPY_BYTES: usize = 192 * 1024;
 /// About so many bytes of a copy stay in the first-level cache.
@@ -28,6 +36,8 @@ pub(super) struct Strips {
     pub(super) axes: [Axis; 2],
     /// The number of channels in the source.
     pub(super) channels: usize,
+    /// The number of channels in a block.
+    pub(super) of_block: usize,
     /// The rows and columns of a strip.
     size: [usize; 2],
 }
@@ -40,8 +50,9 @@ impl Strips {
     /// If possible there are at least `pieces` of them.
     pub(super) fn new<T>(axes: [Axis; 2], channels: usize, pieces: usize) -> Option<Strips> {
         let [rows, columns] = axes.map(|axis| axis.count.max(1));
+        let of_block = channels_of_block(channels);
         let bytes = |size: [usize; 2]| {
-            let strips = Strips { axes, channels, size };
+            let strips = Strips { axes, channels, of_block, size };
             strips.elements().saturating_mul(size_of::<T>())
         };
         let across = (1..=columns).find_map(|cuts| {
@@ -54,7 +65,7 @@ impl Strips {
         let high = near.or_else(|| fits(COPY_BYTES).map(|rows| rows.min(ROWS)))?;
         // Strips of about the same height.
         let high = rows.div_ceil(rows.div_ceil(high));
-        Some(Strips { axes, channels, size: [high, across] })
+        Some(Strips { axes, channels, of_block, size: [high, across] })
     }
 
     /// The same strips of images with another number of channels, which is no larger.
@@ -83,7 +94,8 @@ impl Strips {
     /// The elements of the largest copy.
     fn elements(&self) -> usize {
         let [down, across] = [0, 1].map(|at| self.axes[at].lines() * self.axes[at].reach(self.size[at]));
-        self.channels.div_ceil(CHANNELS).saturating_mul(down).saturating_mul(across).saturating_mul(CHANNELS)
+        let channels = self.channels.next_multiple_of(self.of_block);
+        channels.saturating_mul(down).saturating_mul(across)
     }
 
     /// The distance of neighbouring rows of results in a copy.
@@ -92,7 +104,7 @@ impl Strips {
     }
 
     fn line(&self) -> usize {
-        self.axes[1].reach(self.size[1]) * CHANNELS
+        self.axes[1].reach(self.size[1]) * self.of_block
     }
 
     /// The distance of neighbouring blocks of channels in a copy.
@@ -103,74 +115,76 @@ impl Strips {
     /// Where a copy has the element of the first channel that the first result meets with two taps.
     pub(super) fn met(&self, taps: [usize; 2]) -> usize {
         let [[line_y, y], [line_x, x]] = [0, 1].map(|at| self.axes[at].place(taps[at]));
-        (line_y * self.axes[0].reach(self.size[0]) + y) * self.row() + line_x * self.line() + x * CHANNELS
+        (line_y * self.axes[0].reach(self.size[0]) + y) * self.row()
+            + line_x * self.line()
+            + x * self.of_block
     }
 
     /// Copies the part of an image that the results of a strip meet. `distances` are those of neighbouring channels and of
     /// neighbouring elements of a channel in `source`, which begins with the first channel.
     ///
     /// # Safety
-    /// `source` has these channels of an image. `to` is valid for writing [`COPY_BYTES`] bytes.
+    /// `source` has these channels of an image. `start` is valid for writing [`COPY_BYTES`] bytes.
     #[inline(always)]
     pub(super) unsafe fn copy<T: Float>(
         &self,
         source: *const T,
         distances: [usize; 2],
         strip: &Strip,
-        to: *mut T,
+        start: *mut T,
     ) {
-        let [channel, element] = distances;
-        for (block, first) in (0..self.channels).step_by(CHANNELS).enumerate() {
-            let channels = CHANNELS.min(self.channels - first);
-            for line in 0..self.axes[0].lines() {
-                let reach = self.axes[0].reach(strip[0].len());
-                for place in 0..reach {
-                    let at = line * self.axes[0].reach(self.size[0]) + place;
-                    // SAFETY: the row is inside of the copy, and of the image.
-                    unsafe {
-                        let to = to.add(block * self.block() + at * self.row());
-                        match self.axes[0].element(strip[0].start, line, place) {
-                            Some(y) => {
-                                let row = first * channel + y * self.axes[1].source * element;
-                                self.copy_row(source.add(row), distances, channels, &strip[1], to);
-                            }
-                            None => to.write_bytes(0, self.row()),
+        let ([channel, element], [down, across], of_block) = (distances, self.axes, self.of_block);
+        let [rows, columns] = [0, 1].map(|at| self.axes[at].reach(strip[at].len()));
+        let distances = [channel, element * across.step()];
+        // Computed once: they take divisions.
+        let (of_line, block_distance) = (down.reach(self.size[0]), self.block());
+        let (row_distance, line_distance) = (self.row(), self.line());
+        for line_x in 0..across.lines() {
+            let line = across.line(strip[1].start, line_x);
+            let inside = line.inside(columns);
+            let first_x = line.element(inside.start);
+            for (block, first) in (0..self.channels).step_by(of_block).enumerate() {
+                let channels = of_block.min(self.channels - first);
+                for line_y in 0..down.lines() {
+                    let line = down.line(strip[0].start, line_y);
+                    let first_row = block * block_distance + line_y * of_line * row_distance;
+                    for place in 0..rows {
+                        // SAFETY: the line is inside of the copy, and its elements inside of the image.
+                        unsafe {
+                            let to = start.add(first_row + place * row_distance + line_x * line_distance);
+                            let (Some(y), Some(x)) = (line.element(place), first_x) else {
+                                clear(to, columns * of_block);
+                                continue;
+                            };
+                            let from = source.add(first * channel + (y * across.source + x) * element);
+                            clear(to, inside.start * of_block);
+                            clear(to.add(inside.end * of_block), (columns - inside.end) * of_block);
+                            let to = to.add(inside.start * of_block);
+                            interleave(from, distances, to, of_block, channels, inside.len());
                         }
                     }
                 }
             }
         }
     }
+}
 
-    /// Copies a row of some channels, which begins at `from`.
-    ///
-    /// # Safety
-    /// The row is valid. `to` is valid for writing [`row`](Self::row) elements.
-    #[inline(always)]
-    unsafe fn copy_row<T: Float>(
-        &self,
-        from: *const T,
-        [channel, element]: [usize; 2],
-        channels: usize,
-        columns: &Range<usize>,
-        to: *mut T,
-    ) {
-        let axis = self.axes[1];
-        let reach = axis.reach(columns.len());
-        for line in 0..axis.lines() {
-            let Range { start: low, end: high } = axis.inside(columns.start, columns.len(), line);
-            // SAFETY: the line is inside of the row; elements `low..high` are inside of the image.
-            unsafe {
-                let to = to.add(line * self.line());
-                to.write_bytes(0, low * CHANNELS);
-                to.add(high * CHANNELS).write_bytes(0, (reach - high) * CHANNELS);
-                if low == high {
-                    continue;
-                }
-                let Some(first) = axis.element(columns.start, line, low) else { continue };
-                let (from, distances) = (from.add(first * element), [channel, element * axis.step()]);
-                interleave(from, distances, to.add(low * CHANNELS), CHANNELS, channels, high - low);
-            }
+/// Writes zeros, without a call.
+///
+/// # Safety
+/// `to` is valid for writing `count` elements.
+#[inline(always)]
+unsafe fn clear<T: Float>(to: *mut T, count: usize) {
+    let mut done = 0;
+    // SAFETY: the caller's.
+    unsafe {
+        while done + LANES <= count {
+            to.add(done).cast::<[T; LANES]>().write([T::ZERO; LANES]);
+            done += LANES;
+        }
+        while done < count {
+            *to.add(done) = T::ZERO;
+            done += 1;
         }
     }
 }

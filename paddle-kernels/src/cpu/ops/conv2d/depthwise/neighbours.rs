@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use super::Filters;
-use crate::cpu::epilogue::{Finish, InRegisters, OfChannels};
+use super::{Filters, most_columns};
+use crate::cpu::epilogue::{Finish, InRegisters};
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
@@ -38,43 +38,77 @@ unsafe impl<T: Sync> Sync for Neighbours<'_, T> {}
 struct Rows<'a, T> {
     of: &'a Neighbours<'a, T>,
     rows: Range<usize>,
-    /// The results of a row that meet the image with all taps across.
-    inside: &'a Range<usize>,
+    /// The results along both axes that meet the image with all taps.
+    inside: &'a [Range<usize>; 2],
+}
+
+/// Neighbouring results in a row or a column, which are summed over the same taps.
+struct Run {
+    image: usize,
+    /// The first result.
+    first: [usize; 2],
+    count: usize,
+    /// The axis along which they are neighbours.
+    axis: usize,
+    taps: [Range<usize>; 2],
+}
+
+/// What some results of a run read and write, for a register of channels.
+#[derive(Clone, Copy)]
+struct Sums<T> {
+    /// What the first result meets with the first tap, and the first weight.
+    from: *const T,
+    packed: *const T,
+    /// The number of taps down and across.
+    taps: [usize; 2],
+    /// The distances of what neighbouring taps meet, and of their weights.
+    between: [isize; 2],
+    weights_between: [usize; 2],
+    /// The distances of what neighbouring results meet, and of the results.
+    apart: usize,
+    to_apart: usize,
+    /// The first result, and its number among all elements.
+    to: *mut T,
+    element: usize,
+    /// The channels that there are, of those of a register, and the first of them.
+    lanes: usize,
+    channel: usize,
 }
 
 impl<T: Float> Work<T> for Rows<'_, T> {
     #[inline(always)]
     unsafe fn run<V: Vector<Element = T>>(self) {
-        let channels = self.of.images.channels;
-        for row in self.rows {
-            for lane in (0..channels).step_by(V::LANES) {
-                // SAFETY: the caller's.
-                unsafe {
-                    match channels - lane >= V::LANES {
-                        true => self.of.row::<V, true>([row, lane], self.inside),
-                        false => self.of.row::<V, false>([row, lane], self.inside),
-                    }
+        let Rows { of, rows, inside: [inside_down, inside_across] } = self;
+        let [down, across] = of.axes;
+        let mut row = rows.start;
+        while row < rows.end {
+            // The rows of one image.
+            let (image, start) = (row / down.count, row % down.count);
+            let end = down.count.min(start + rows.end - row);
+            row += end - start;
+            for y in start..end {
+                let (first, taps) = ([y, inside_across.start], [down.meeting(y), 0..across.taps]);
+                // SAFETY: the caller's; these taps of all results of a run meet the image.
+                unsafe { of.results::<V>(Run { image, first, count: inside_across.len(), axis: 1, taps }) };
+            }
+            // Results at the borders on both sides have neighbours below them.
+            let low = inside_down.start.clamp(start, end);
+            let high = inside_down.end.clamp(low, end);
+            for x in 0..across.count {
+                if inside_across.contains(&x) {
+                    continue;
+                }
+                let mut y = start;
+                while y < end {
+                    let count = if y == low && low < high { high - low } else { 1 };
+                    let taps = [down.meeting(y), across.meeting(x)];
+                    // SAFETY: as above.
+                    unsafe { of.results::<V>(Run { image, first: [y, x], count, axis: 0, taps }) };
+                    y += count;
                 }
             }
         }
     }
-}
-
-/// What neighbouring results of a row read and write, for a register of channels.
-struct Row<V: Vector> {
-    /// The number of the first result among all elements, and what is computed of the results.
-    first: usize,
-    ending: OfChannels<V>,
-    /// The number of the row in its image.
-    y: usize,
-    /// The channels of the first element of the image, of the filters, and of the first result.
-    from: *const V::Element,
-    packed: *const V::Element,
-    to: *mut V::Element,
-    /// The channels that there are, of those of a register.
-    lanes: usize,
-    /// The taps down that meet the image.
-    down: Range<usize>,
 }
 
 impl<T: Float> Neighbours<'_, T> {
@@ -83,7 +117,8 @@ impl<T: Float> Neighbours<'_, T> {
         let [down, across] = self.axes;
         let rows = self.results.count * down.count;
         let of_row = across.count * down.taps * across.taps * self.images.channels;
-        let (at_once, inside) = ((WORK / of_row.max(1)).max(1), across.all_inside());
+        let at_once = (WORK / of_row.max(1)).max(1);
+        let inside = self.axes.map(|axis| axis.all_inside());
         team.run(rows.div_ceil(at_once), &|index| {
             let rows = index * at_once..rows.min((index + 1) * at_once);
             let row = across.count * self.results.channels;
@@ -93,93 +128,125 @@ impl<T: Float> Neighbours<'_, T> {
         });
     }
 
-    /// Computes a row of results, for the register of channels that begins with `lane`. `WHOLE` says that all its lanes are
-    /// channels.
+    /// Computes the results of a run, for all channels.
     ///
     /// # Safety
-    /// The machine has the instruction set of `V`; nobody else writes these results.
+    /// These taps of all results meet the image; nobody else writes these results; the machine has the instruction set of
+    /// `V`.
     #[inline(always)]
-    unsafe fn row<V: Vector<Element = T>, const WHOLE: bool>(
-        &self,
-        [row, lane]: [usize; 2],
-        inside: &Range<usize>,
-    ) {
-        let [down, across] = self.axes;
-        let (image, y) = (row / down.count, row % down.count);
-        let packed = self.filters.at(lane / CHANNELS, 0) + lane % CHANNELS;
-        let to = (y * down.output_step + down.output_first) * self.results.size[1] + across.output_first;
-        let first = image * self.results.image() + to * self.results.channels + lane;
-        let operands = Row {
-            first,
-            // SAFETY: these are channels; the caller's.
-            ending: unsafe { self.ending.load(lane, self.images.channels - lane) },
-            y,
-            from: self.source[image * self.images.image() + lane..].as_ptr(),
-            packed: self.packed[packed..].as_ptr(),
-            to: self.out.wrapping_add(first),
-            lanes: self.images.channels - lane,
-            down: down.meeting(y),
+    unsafe fn results<V: Vector<Element = T>>(&self, run: Run) {
+        let Run { image, first: [y, x], count, axis, taps } = run;
+        let ([down, across], channels) = (self.axes, self.images.channels);
+        if count == 0 {
+            return;
+        }
+        // The distances of neighbours along both axes, in images and in results.
+        let from = [self.images.size[1] * channels, channels];
+        let to = [self.results.size[1] * self.results.channels, self.results.channels];
+        // Without a tap there is nothing to meet.
+        let met = |axis: &Axis, result, taps: &Range<usize>| match taps.is_empty() {
+            true => [0; 2],
+            false => [axis.met_in_source(result, taps.start), axis.met(taps.start)],
         };
-        let mut x = 0;
-        while x < across.count {
-            let taps = 0..across.taps;
-            let left = if inside.contains(&x) { inside.end - x } else { 0 };
-            // SAFETY: all taps of results that are inside meet the image; those of others are clipped to it.
-            x += unsafe {
-                match left {
-                    8.. => self.columns::<V, WHOLE, 8>(&operands, x, taps),
-                    4.. => self.columns::<V, WHOLE, 4>(&operands, x, taps),
-                    2.. => self.columns::<V, WHOLE, 2>(&operands, x, taps),
-                    _ => self.columns::<V, WHOLE, 1>(&operands, x, across.meeting(x)),
-                }
+        let ([from_y, ky], [from_x, kx]) = (met(&down, y, &taps[0]), met(&across, x, &taps[1]));
+        let source = image * self.images.image() + from_y * from[0] + from_x * from[1];
+        let result = image * self.results.image() + down.output(y) * to[0] + across.output(x) * to[1];
+        let weight = (ky * self.width + kx) * CHANNELS;
+        let at_once = most_columns(count, 1, V::REGISTERS);
+        for lane in (0..channels).step_by(V::LANES) {
+            let packed = self.filters.at(lane / CHANNELS, 0) + lane % CHANNELS + weight;
+            let sums = Sums {
+                from: self.source[source + lane..].as_ptr(),
+                packed: self.packed[packed..].as_ptr(),
+                taps: [taps[0].len(), taps[1].len()],
+                between: [down.stride * from[0] as isize, across.stride * from[1] as isize],
+                weights_between: [down.between * self.width * CHANNELS, across.between * CHANNELS],
+                apart: self.axes[axis].step() * from[axis],
+                to_apart: self.axes[axis].output_step * to[axis],
+                to: self.out.wrapping_add(result + lane),
+                element: result + lane,
+                lanes: channels - lane,
+                channel: lane,
             };
+            let mut done = 0;
+            while done < count {
+                // The last ones may be computed twice.
+                let sums = sums.from(done.min(count - at_once));
+                // SAFETY: the caller's.
+                unsafe {
+                    match sums.lanes >= V::LANES {
+                        true => self.by_count::<V, true>(sums, at_once),
+                        false => self.by_count::<V, false>(sums, at_once),
+                    }
+                }
+                done += at_once;
+            }
         }
     }
 
-    /// The kernel: `COUNT` neighbouring results. Returns `COUNT`.
+    /// # Safety
+    /// As for [`Self::sums`].
+    #[inline(always)]
+    unsafe fn by_count<V: Vector<Element = T>, const WHOLE: bool>(&self, sums: Sums<T>, count: usize) {
+        macro_rules! by_count {
+            ($($count:literal)*) => {
+                match count {
+                    $($count => self.sums::<V, WHOLE, $count>(sums),)*
+                    _ => unreachable!("most_columns gives no other"),
+                }
+            };
+        }
+        // SAFETY: the caller's.
+        unsafe { by_count!(1 2 4 6 7 8 10 12 14 16 24 28) }
+    }
+
+    /// The kernel: `COUNT` results of a run. `WHOLE` says that all lanes of the register are channels.
     ///
     /// # Safety
-    /// As for [`Self::row`]; these taps of all results meet the image.
+    /// As for [`Self::results`]; the results have these operands.
     #[inline(always)]
-    unsafe fn columns<V: Vector<Element = T>, const WHOLE: bool, const COUNT: usize>(
-        &self,
-        operands: &Row<V>,
-        x: usize,
-        taps: Range<usize>,
-    ) -> usize {
-        let [down, across] = self.axes;
-        let channels = self.images.channels;
-        let (step, output_step) = (across.step() * channels, across.output_step * self.results.channels);
+    unsafe fn sums<V: Vector<Element = T>, const WHOLE: bool, const COUNT: usize>(&self, of: Sums<T>) {
         // SAFETY: the caller's; packed filters have whole registers.
         unsafe {
             let mut sums = [V::splat(T::ZERO); COUNT];
-            for ky in operands.down.clone() {
-                let line =
-                    operands.from.add(down.met_in_source(operands.y, ky) * self.images.size[1] * channels);
-                for kx in taps.clone() {
-                    let element = down.met(ky) * self.width + across.met(kx);
-                    let weight = V::load(operands.packed.add(element * CHANNELS));
-                    let from = line.add(across.met_in_source(x, kx) * channels);
-                    for (column, sum) in sums.iter_mut().enumerate() {
-                        let from = from.add(column * step);
+            let (mut line, mut weights) = (of.from, of.packed);
+            for _ in 0..of.taps[0] {
+                let (mut from, mut packed) = (line, weights);
+                for _ in 0..of.taps[1] {
+                    let weight = V::load(packed);
+                    for (at, sum) in sums.iter_mut().enumerate() {
+                        let from = from.wrapping_add(at * of.apart);
                         let value = match WHOLE {
                             true => V::load(from),
-                            false => V::load_partial(from, operands.lanes),
+                            false => V::load_partial(from, of.lanes),
                         };
                         *sum = value.mul_add(weight, *sum);
                     }
+                    from = from.wrapping_offset(of.between[1]);
+                    packed = packed.wrapping_add(of.weights_between[1]);
                 }
+                line = line.wrapping_offset(of.between[0]);
+                weights = weights.wrapping_add(of.weights_between[0]);
             }
-            for (column, sum) in sums.iter().enumerate() {
-                let place = (x * across.output_step) * self.results.channels + column * output_step;
-                let sum = operands.ending.of(*sum, operands.first + place);
-                let to = operands.to.add(place);
+            let ending = self.ending.load::<V>(of.channel, of.lanes);
+            for (at, sum) in sums.iter().enumerate() {
+                let sum = ending.of(*sum, of.element + at * of.to_apart);
+                let to = of.to.add(at * of.to_apart);
                 match WHOLE {
                     true => sum.store(to),
-                    false => sum.store_partial(to, operands.lanes),
+                    false => sum.store_partial(to, of.lanes),
                 }
             }
         }
-        COUNT
+    }
+}
+
+impl<T> Sums<T> {
+    /// Those behind the first `count` results.
+    #[inline(always)]
+    fn from(self, count: usize) -> Sums<T> {
+        let to = count * self.to_apart;
+        let from = self.from.wrapping_add(count * self.apart);
+        Sums { from, to: self.to.wrapping_add(to), element: self.element + to, ..self }
     }
 }
