@@ -86,26 +86,24 @@ impl<T: Float> Work<T> for Rows<'_, T> {
             let (image, start) = (row / down.count, row % down.count);
             let end = down.count.min(start + rows.end - row);
             row += end - start;
-            for y in start..end {
+            let in_rows = (start..end).map(|y| {
                 let (first, taps) = ([y, inside_across.start], [down.meeting(y), 0..across.taps]);
-                // SAFETY: the caller's; these taps of all results of a run meet the image.
-                unsafe { of.results::<V>(Run { image, first, count: inside_across.len(), axis: 1, taps }) };
-            }
+                Run { image, first, count: inside_across.len(), axis: 1, taps }
+            });
             // Results at the borders on both sides have neighbours below them.
             let low = inside_down.start.clamp(start, end);
             let high = inside_down.end.clamp(low, end);
-            for x in 0..across.count {
-                if inside_across.contains(&x) {
-                    continue;
-                }
-                let mut y = start;
-                while y < end {
-                    let count = if y == low && low < high { high - low } else { 1 };
+            let borders = (0..across.count).filter(|x| !inside_across.contains(x));
+            let in_columns = borders.flat_map(|x| {
+                let alone = (start..low).chain(high..end).map(|y| (y, 1));
+                alone.chain([(low, high - low)]).map(move |(y, count)| {
                     let taps = [down.meeting(y), across.meeting(x)];
-                    // SAFETY: as above.
-                    unsafe { of.results::<V>(Run { image, first: [y, x], count, axis: 0, taps }) };
-                    y += count;
-                }
+                    Run { image, first: [y, x], count, axis: 0, taps }
+                })
+            });
+            for run in in_rows.chain(in_columns) {
+                // SAFETY: the caller's; these taps of all results of a run meet the image.
+                unsafe { of.results::<V>(run) };
             }
         }
     }
