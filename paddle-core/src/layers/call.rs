@@ -285,12 +285,12 @@ impl Call<'_> {
 
     /// Appends an operator.
     pub fn emit(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<Vec<VarId>, BuildError> {
-        self.emit_for(op, inputs, inputs)
+        self.append(op.into(), inputs, inputs)
     }
 
     /// Appends an operator that has one output.
     pub fn emit_one(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<VarId, BuildError> {
-        Ok(self.emit(op, inputs)?[0])
+        self.append_one(op.into(), inputs)
     }
 
     /// Appends an operator whose inputs were made from the given values. Messages name these values, and blame them.
@@ -300,6 +300,14 @@ impl Call<'_> {
         inputs: &[VarId],
         made_of: &[VarId],
     ) -> Result<Vec<VarId>, BuildError> {
+        self.append(op.into(), inputs, made_of)
+    }
+
+    fn append_one(&mut self, op: Op, inputs: &[VarId]) -> Result<VarId, BuildError> {
+        Ok(self.append(op, inputs, inputs)?[0])
+    }
+
+    fn append(&mut self, op: Op, inputs: &[VarId], made_of: &[VarId]) -> Result<Vec<VarId>, BuildError> {
         let words = Words {
             operator: self.layer.name.to_string(),
             inputs: made_of.iter().map(|&value| self.words(value)).collect(),

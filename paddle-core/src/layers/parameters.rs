@@ -35,7 +35,10 @@ impl Call<'_> {
     /// `default` has the parameter's type, and initialises it unless the call gives an initialiser: `init`, or
     /// `bias_init` for the bias (`b`, `shift`).
     pub fn parameter(&mut self, role: &str, default: impl Into<Op>) -> Result<VarId, BuildError> {
-        let mut initializer = default.into();
+        self.create_in_role(role, default.into())
+    }
+
+    fn create_in_role(&mut self, role: &str, mut initializer: Op) -> Result<VarId, BuildError> {
         let mut options = ParameterOptions::default();
         for name in ["lr", "decay", "clip"] {
             if let Some(number) = options.number_mut(name) {

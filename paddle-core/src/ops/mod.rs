@@ -160,7 +160,7 @@ macro_rules! operators {
             /// A parameter with this initialiser and without other options.
             impl From<$name> for ParameterUse {
                 fn from(op: $name) -> ParameterUse {
-                    ParameterUse::of(op)
+                    ParameterUse::of(Op::from(op))
                 }
             }
         )*

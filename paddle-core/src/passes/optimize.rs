@@ -134,7 +134,10 @@ impl Update<'_> {
     /// If the gradient is sparse and the update leaves other rows as they are, only the rows that were looked up are
     /// updated, and the dense gradient is not computed.
     pub fn apply(&mut self, update: impl Into<ops::Update>) -> Result<(), BuildError> {
-        let update = update.into();
+        self.apply_rule(update.into())
+    }
+
+    fn apply_rule(&mut self, update: ops::Update) -> Result<(), BuildError> {
         let rows = self.rows.take().filter(|_| update.keeps_rows());
         let first = rows.as_ref().map(|rows| rows.lookups[0]);
         let gradient = first.map_or(self.pair.gradient, |[gradient, _]| gradient);

@@ -85,6 +85,8 @@ impl<B: Backend> Fallback<B> {
     }
 }
 
+// What plans and runs is marked `#[inline(never)]`: a crate that uses an executor then links the functions that another one has
+// compiled for the same backend, and does not compile planner and machine again.
 impl<B: Backend> Executor<B> {
     /// Plans `program` with the parameters of `storage`.
     pub fn new(backend: B, program: &Program, storage: &Storage) -> Result<Self, PlanError> {
@@ -93,6 +95,7 @@ impl<B: Backend> Executor<B> {
 
     /// Like [`new`](Self::new), for a program that updates parameters: `states` has the updaters' states. `numbers`
     /// says which numbers a run may compute.
+    #[inline(never)]
     pub fn with_states(
         backend: B,
         program: &Program,
@@ -176,6 +179,7 @@ impl<B: Backend> Executor<B> {
         self.run_part(Part::Update, ParameterAccess::Write(parameters), states)
     }
 
+    #[inline(never)]
     fn run_part(
         &mut self,
         part: Part,

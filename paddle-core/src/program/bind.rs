@@ -84,6 +84,7 @@ impl<O: OpInterface> Program<O> {
     /// symbols change.
     ///
     /// Errors if a check does not hold for the values, with the message of the check.
+    #[inline(never)]
     pub fn bind(&self, values: &[(SymbolId, i64)]) -> Result<Self, BindError> {
         for (at, (symbol, _)) in values.iter().enumerate() {
             let known = self.symbols.get(symbol.0 as usize);
@@ -152,6 +153,7 @@ impl<O: OpInterface> Program<O> {
 
     /// Infers the types of a block and of its nested blocks again from the present types of its inputs: a size that has
     /// become 1 broadcasts.
+    #[inline(never)]
     pub(crate) fn infer_block_again(&mut self, id: BlockId) -> Result<(), BuildError> {
         for at in 0..self.block(id).ops.len() {
             let operator = self.block(id).ops[at].clone();

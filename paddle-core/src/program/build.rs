@@ -226,7 +226,7 @@ impl<O: OpInterface> Program<O> {
         inputs: &[VarId],
         site: Site,
     ) -> Result<Vec<VarId>, BuildError> {
-        self.append_block_op(block, op, inputs, &[], site)
+        self.append(block, op.into(), inputs, &[], site, None)
     }
 
     /// Appends an operator that owns blocks.
@@ -238,8 +238,7 @@ impl<O: OpInterface> Program<O> {
         blocks: &[BlockId],
         site: Site,
     ) -> Result<Vec<VarId>, BuildError> {
-        let at = self.check_block(block)?.ops.len();
-        self.insert_op(block, at, op.into(), inputs, blocks, site, None)
+        self.append(block, op.into(), inputs, blocks, site, None)
     }
 
     /// Appends an operator. Error messages use the words of `words`.
@@ -251,8 +250,23 @@ impl<O: OpInterface> Program<O> {
         site: Site,
         words: &Words,
     ) -> Result<Vec<VarId>, BuildError> {
+        self.append(block, op.into(), inputs, &[], site, Some(words))
+    }
+
+    /// What appends operators of every type: one function, where those above have a copy for each. Like others here that do
+    /// much, it is marked `#[inline(never)]`, so that crates that use programs link it and do not compile it again.
+    #[inline(never)]
+    fn append(
+        &mut self,
+        block: BlockId,
+        op: O,
+        inputs: &[VarId],
+        blocks: &[BlockId],
+        site: Site,
+        words: Option<&Words>,
+    ) -> Result<Vec<VarId>, BuildError> {
         let at = self.check_block(block)?.ops.len();
-        self.insert_op(block, at, op.into(), inputs, &[], site, Some(words))
+        self.insert_op(block, at, op, inputs, blocks, site, words)
     }
 
     /// Inserts an operator at the front of a block.
@@ -267,6 +281,7 @@ impl<O: OpInterface> Program<O> {
     }
 
     /// Appends an operator that writes values of [`Program::create_var`].
+    #[inline(never)]
     pub fn append_op_into(
         &mut self,
         block: BlockId,
@@ -308,6 +323,7 @@ impl<O: OpInterface> Program<O> {
     }
 
     /// Inserts an operator at a place of a block.
+    #[inline(never)]
     pub(crate) fn insert_at(
         &mut self,
         block: BlockId,

@@ -352,6 +352,7 @@ impl<O: OpInterface> Program<O> {
     }
 
     /// A type in the user's words: `f32[_, 13]`, `Seq<i64>`, `Seq<Seq<Tensor<f32, 64>>>`.
+    #[inline(never)]
     pub fn show(&self, ty: &Type) -> String {
         let levels = self.depth_of_sequences(ty);
         if levels == 0 {

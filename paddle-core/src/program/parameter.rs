@@ -142,6 +142,7 @@ impl<'a, O: OpInterface> Parameter<'a, O> {
     }
 
     /// The options of both uses together, or what the uses disagree on.
+    #[inline(never)]
     pub fn agree(&self, second: &Parameter<'_, O>) -> Result<ParameterOptions, Disagreement> {
         if self.ty != second.ty {
             return Err(Disagreement { first: self.show(second), second: second.show(self) });
@@ -172,6 +173,7 @@ impl<'a, O: OpInterface> Parameter<'a, O> {
 impl<O: OpInterface> Program<O> {
     /// Adds a parameter to the global block, and its initialiser to the startup part. A second use of the name returns
     /// the same parameter: it has to agree, and may choose what the first use left out.
+    #[inline(never)]
     pub fn create_parameter(
         &mut self,
         name: &str,

@@ -59,6 +59,7 @@ impl<O: OpInterface> Program<O> {
     /// * every value is written once, before it is read, and is read only where it is visible;
     /// * types are those of the shape rules, and name only row spaces that exist at their place;
     /// * gradient blocks differentiate the blocks of an operator that has run.
+    #[inline(never)]
     pub fn verify(&self) -> Result<(), VerifyError> {
         let spaces = (0..).map(RowsId).zip(self.row_spaces());
         let mut verifier = Check {

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use super::isa::Isa;
 use super::number::Float;
-use super::sum::{LANES, RADIX, Sums, total};
+use super::sum::{LANES, RADIX, Sums};
 
 /// `[rows, channels, inner]`.
 #[derive(Clone, Copy)]
@@ -39,6 +40,7 @@ impl View {
     #[inline(always)]
     pub(super) fn sums<T: Float, const N: usize>(
         self,
+        isa: Isa,
         channels: Range<usize>,
         fill: impl Fn([&mut [T]; N], Range<usize>, usize, usize),
     ) -> [[T; LANES]; N] {
@@ -61,21 +63,21 @@ impl View {
                 filled += 1;
                 if filled == RADIX {
                     for (sums, terms) in sums.iter_mut().zip(&terms) {
-                        sums.add(terms, LANES, RADIX, LANES);
+                        sums.add(isa, terms, LANES, RADIX, LANES);
                     }
                     filled = 0;
                 }
             }
         }
         for (sums, terms) in sums.iter_mut().zip(&terms) {
-            sums.add(terms, LANES, filled, LANES);
+            sums.add(isa, terms, LANES, filled, LANES);
         }
         let mut finished = [[T::ZERO; LANES]; N];
         for (finished, sums) in finished.iter_mut().zip(&sums) {
-            *finished = sums.finish();
-            if self.inner != 1 {
-                *finished = [total(*finished); LANES];
-            }
+            *finished = match self.inner {
+                1 => sums.finish(isa),
+                _ => [sums.total(isa); LANES],
+            };
         }
         finished
     }

@@ -144,14 +144,24 @@ pub(crate) const PORTABLE_IS_FUSED: bool = cfg!(any(target_arch = "aarch64", tar
 ///
 /// Type parameters follow `FUSED`, each with one bound: `<const FUSED: bool, F: Fn(f32) -> f32>`. An `unsafe fn` stays
 /// unsafe.
+///
+/// Every copy takes time to build, in each program that uses this library. So there is one for vectors of 512 bits only
+/// where the function says so, by a constant condition in front: `wide if T::WIDE;`. Other functions use 256 bits there,
+/// which is as fast where memory is the limit, and as good where an operator is rare.
 macro_rules! dispatch {
+    ($(#[$attribute:meta])* wide if $wide:expr; $vis:vis fn $($rest:tt)*) => {
+        $crate::cpu::isa::dispatch!(@ [$(#[$attribute])*] [$vis] [$wide] [] $($rest)*);
+    };
+    ($(#[$attribute:meta])* wide if $wide:expr; $vis:vis unsafe fn $($rest:tt)*) => {
+        $crate::cpu::isa::dispatch!(@ [$(#[$attribute])*] [$vis] [$wide] [unsafe] $($rest)*);
+    };
     ($(#[$attribute:meta])* $vis:vis fn $($rest:tt)*) => {
-        $crate::cpu::isa::dispatch!(@ [$(#[$attribute])*] [$vis] [] $($rest)*);
+        $crate::cpu::isa::dispatch!(@ [$(#[$attribute])*] [$vis] [false] [] $($rest)*);
     };
     ($(#[$attribute:meta])* $vis:vis unsafe fn $($rest:tt)*) => {
-        $crate::cpu::isa::dispatch!(@ [$(#[$attribute])*] [$vis] [unsafe] $($rest)*);
+        $crate::cpu::isa::dispatch!(@ [$(#[$attribute])*] [$vis] [false] [unsafe] $($rest)*);
     };
-    (@ [$(#[$attribute:meta])*] [$vis:vis] [$($unsafety:tt)?] $name:ident
+    (@ [$(#[$attribute:meta])*] [$vis:vis] [$wide:expr] [$($unsafety:tt)?] $name:ident
         <const $fused:ident: bool $(, $type:ident: $bound:path)* $(,)?>
         ($isa:ident $(, $argument:ident: $argument_type:ty)* $(,)?) $(-> $result:ty)? $body:block
     ) => {
@@ -203,9 +213,10 @@ macro_rules! dispatch {
             unsafe {
                 match $isa.level() {
                     #[cfg(target_arch = "x86_64")]
-                    $crate::cpu::isa::Level::Avx512 => avx512::<$($type),*>($($argument),*),
+                    // The compiler makes no copy that this constant excludes.
+                    $crate::cpu::isa::Level::Avx512 if const { $wide } => avx512::<$($type),*>($($argument),*),
                     #[cfg(target_arch = "x86_64")]
-                    $crate::cpu::isa::Level::Avx2 => avx2::<$($type),*>($($argument),*),
+                    $crate::cpu::isa::Level::Avx512 | $crate::cpu::isa::Level::Avx2 => avx2::<$($type),*>($($argument),*),
                     $crate::cpu::isa::Level::Portable => portable::<$($type),*>($($argument),*),
                 }
             }
@@ -223,6 +234,8 @@ pub(crate) fn fma<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::number::Element as _;
+    use crate::cpu::vector::Element;
 
     dispatch! {
         fn axpy<const FUSED: bool>(isa, a: f32, x: &[f32], y: &mut [f32]) {
@@ -242,6 +255,22 @@ mod tests {
         unsafe fn first<const FUSED: bool, T: Copy>(isa, x: *const T) -> (T, bool) {
             // SAFETY: the caller's.
             (unsafe { *x }, FUSED)
+        }
+    }
+
+    dispatch! {
+        wide if T::WIDE;
+        fn name_of_copy<const FUSED: bool, T: Element>(isa) -> (T, &'static str) {
+            (T::ZERO, isa.name())
+        }
+    }
+
+    #[test]
+    fn only_wide_functions_have_copies_for_512_bits() {
+        for isa in Isa::available() {
+            let narrow = if isa.name() == "avx512" { "avx2" } else { isa.name() };
+            assert_eq!(name_of_copy::<f32>(isa), (0.0, isa.name()));
+            assert_eq!(name_of_copy::<f64>(isa), (0.0, narrow));
         }
     }
 

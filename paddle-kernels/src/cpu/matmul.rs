@@ -22,7 +22,7 @@ use super::isa::{Isa, Level};
 use super::kernel::Machine;
 use super::shared::Shared;
 use super::transpose::transpose;
-use super::vector::{Element, Vector};
+use super::vector::{Element, Vector, Work, on_registers};
 pub(crate) use matrixmultiply::Multiplied;
 
 /// C\[m, n\] = op(A)\[m, k\] · op(B)\[k, n\], all dense and row-major.
@@ -282,14 +282,80 @@ impl<T: Element, B: Right<T>> Product<T, B> {
     /// # Safety
     /// The tile lies inside C and nobody else touches it; what it needs of A and B can be read.
     pub(super) unsafe fn compute(&self, isa: Isa, rows: Range<usize>, columns: Range<usize>) {
+        let Product { k, a, ref b, c, c_row, accumulate } = *self;
+        // SAFETY: the caller's.
+        unsafe { Product::<T, &dyn Panels<T>> { k, a, b, c, c_row, accumulate }.tile_on(isa, rows, columns) }
+    }
+}
+
+/// A right factor that packs its panels on an instruction set. So the kernels are the same for all factors, and programs
+/// have them once.
+trait Panels<T> {
+    /// See [`Right::in_place`].
+    fn in_place(&self) -> Option<Operand<T>>;
+
+    /// See [`Right::pack`].
+    ///
+    /// # Safety
+    /// As for `pack`, with the registers that `isa` has for such elements.
+    unsafe fn pack_on(
+        &self,
+        isa: Isa,
+        packed: *mut T,
+        step: usize,
+        inner: Range<usize>,
+        columns: Range<usize>,
+    );
+}
+
+impl<T: Element, B: Right<T>> Panels<T> for B {
+    fn in_place(&self) -> Option<Operand<T>> {
+        Right::in_place(self)
+    }
+
+    unsafe fn pack_on(
+        &self,
+        isa: Isa,
+        packed: *mut T,
+        step: usize,
+        inner: Range<usize>,
+        columns: Range<usize>,
+    ) {
+        on_registers(isa, Packing { of: self, packed, step, inner, columns });
+    }
+}
+
+/// A panel of a right factor.
+struct Packing<'a, T, B> {
+    of: &'a B,
+    packed: *mut T,
+    step: usize,
+    inner: Range<usize>,
+    columns: Range<usize>,
+}
+
+impl<T: Element, B: Right<T>> Work<T> for Packing<'_, T, B> {
+    #[inline(always)]
+    unsafe fn run<V: Vector<Element = T>>(self) {
+        // SAFETY: as `Panels::pack_on` requires.
+        unsafe { self.of.pack::<V>(self.packed, self.step, self.inner, self.columns) }
+    }
+}
+
+impl<T: Element> Product<T, &dyn Panels<T>> {
+    /// Computes a tile of C on this thread.
+    ///
+    /// # Safety
+    /// As for `compute`.
+    unsafe fn tile_on(&self, isa: Isa, rows: Range<usize>, columns: Range<usize>) {
         // SAFETY: the caller's; an `Isa` exists only where the machine has it.
         unsafe {
             match isa.level() {
                 #[cfg(target_arch = "x86_64")]
-                Level::Avx512 => self.tile_avx512(rows, columns),
+                Level::Avx512 if const { T::WIDE } => self.tile_avx512(isa, rows, columns),
                 #[cfg(target_arch = "x86_64")]
-                Level::Avx2 => self.tile_avx2(rows, columns),
-                Level::Portable => self.tile::<T::Portable, 6>(rows, columns),
+                Level::Avx512 | Level::Avx2 => self.tile_avx2(isa, rows, columns),
+                Level::Portable => self.tile::<T::Portable, 6>(isa, rows, columns),
             }
         }
     }
@@ -298,18 +364,18 @@ impl<T: Element, B: Right<T>> Product<T, B> {
     /// As for `tile`, on a machine with AVX-512 as `Level` says.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
-    unsafe fn tile_avx512(&self, rows: Range<usize>, columns: Range<usize>) {
+    unsafe fn tile_avx512(&self, isa: Isa, rows: Range<usize>, columns: Range<usize>) {
         // SAFETY: the caller's.
-        unsafe { self.tile::<T::Avx512, 8>(rows, columns) }
+        unsafe { self.tile::<T::Avx512, 8>(isa, rows, columns) }
     }
 
     /// # Safety
     /// As for `tile`, on a machine with AVX2 and FMA.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn tile_avx2(&self, rows: Range<usize>, columns: Range<usize>) {
+    unsafe fn tile_avx2(&self, isa: Isa, rows: Range<usize>, columns: Range<usize>) {
         // SAFETY: the caller's.
-        unsafe { self.tile::<T::Avx2, 6>(rows, columns) }
+        unsafe { self.tile::<T::Avx2, 6>(isa, rows, columns) }
     }
 
     /// Computes a tile of C, `HEIGHT` rows and two registers of columns at a time.
@@ -319,6 +385,7 @@ impl<T: Element, B: Right<T>> Product<T, B> {
     #[inline(always)]
     unsafe fn tile<V: Vector<Element = T>, const HEIGHT: usize>(
         &self,
+        isa: Isa,
         rows: Range<usize>,
         columns: Range<usize>,
     ) {
@@ -330,9 +397,9 @@ impl<T: Element, B: Right<T>> Product<T, B> {
                         .fill(T::ZERO);
                 }
             } else if rows.len() == 1 {
-                self.strips::<V, 1, 4>(rows, columns);
+                self.strips::<V, 1, 4>(isa, rows, columns);
             } else {
-                self.strips::<V, HEIGHT, 2>(rows, columns);
+                self.strips::<V, HEIGHT, 2>(isa, rows, columns);
             }
         }
     }
@@ -344,6 +411,7 @@ impl<T: Element, B: Right<T>> Product<T, B> {
     #[inline(always)]
     unsafe fn strips<V: Vector<Element = T>, const HEIGHT: usize, const WIDTH: usize>(
         &self,
+        isa: Isa,
         rows: Range<usize>,
         columns: Range<usize>,
     ) {
@@ -371,14 +439,14 @@ impl<T: Element, B: Right<T>> Product<T, B> {
                     let b = match in_place.filter(|_| width == step) {
                         Some(b) => Operand { start: b.at(inner.start, j), ..b },
                         None => {
-                            self.b.pack::<V>(packed, step, inner.clone(), j..j + width);
+                            self.b.pack_on(isa, packed, step, inner.clone(), j..j + width);
                             Operand { start: packed.cast_const(), row: step, column: 1 }
                         }
                     };
                     let strip = Strip { inner: inner.clone(), first: j, width, b, add };
                     match registers {
                         1 => self.blocks::<V, HEIGHT, 1>(rows.clone(), &strip),
-                        2 => self.blocks::<V, HEIGHT, 2>(rows.clone(), &strip),
+                        2 if const { WIDTH > 2 } => self.blocks::<V, HEIGHT, 2>(rows.clone(), &strip),
                         _ => self.blocks::<V, HEIGHT, WIDTH>(rows.clone(), &strip),
                     }
                 }
@@ -403,13 +471,13 @@ impl<T: Element, B: Right<T>> Product<T, B> {
             // SAFETY: the block is inside the strip.
             unsafe {
                 match height {
-                    1 if HEIGHT > 1 => self.block::<V, 1, WIDTH>(i, strip),
-                    2 if HEIGHT > 2 => self.block::<V, 2, WIDTH>(i, strip),
-                    3 if HEIGHT > 3 => self.block::<V, 3, WIDTH>(i, strip),
-                    4 if HEIGHT > 4 => self.block::<V, 4, WIDTH>(i, strip),
-                    5 if HEIGHT > 5 => self.block::<V, 5, WIDTH>(i, strip),
-                    6 if HEIGHT > 6 => self.block::<V, 6, WIDTH>(i, strip),
-                    7 if HEIGHT > 7 => self.block::<V, 7, WIDTH>(i, strip),
+                    1 if const { HEIGHT > 1 } => self.block::<V, 1, WIDTH>(i, strip),
+                    2 if const { HEIGHT > 2 } => self.block::<V, 2, WIDTH>(i, strip),
+                    3 if const { HEIGHT > 3 } => self.block::<V, 3, WIDTH>(i, strip),
+                    4 if const { HEIGHT > 4 } => self.block::<V, 4, WIDTH>(i, strip),
+                    5 if const { HEIGHT > 5 } => self.block::<V, 5, WIDTH>(i, strip),
+                    6 if const { HEIGHT > 6 } => self.block::<V, 6, WIDTH>(i, strip),
+                    7 if const { HEIGHT > 7 } => self.block::<V, 7, WIDTH>(i, strip),
                     _ => self.block::<V, HEIGHT, WIDTH>(i, strip),
                 }
             }

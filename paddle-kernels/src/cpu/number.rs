@@ -18,6 +18,9 @@ pub(super) unsafe trait Plain: Copy + Send + Sync + 'static {}
 /// The elements of values. Truth values are bytes, 0 or 1.
 pub(super) trait Element: Plain {
     const DTYPE: DType;
+    /// Whether kernels that compute much with such elements have a copy for vectors of 512 bits. Others of their kind
+    /// (double precision, integers) are rare, and each copy takes time to build.
+    const WIDE: bool = matches!(Self::DTYPE, DType::F32);
 }
 
 macro_rules! element {

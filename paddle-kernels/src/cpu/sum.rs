@@ -24,14 +24,8 @@ impl<T: Float> Sums<T> {
 
     /// Adds `count` rows that are `stride` apart. Each has `width` elements, one for each lane.
     #[inline(always)]
-    pub(super) fn add(&mut self, rows: &[T], stride: usize, count: usize, width: usize) {
-        let mut first = 0;
-        while first < count {
-            let some = RADIX.min(count - first);
-            add_rows(&mut self.levels[0], &rows[first * stride..], stride, some, width);
-            first += some;
-            self.carry();
-        }
+    pub(super) fn add(&mut self, isa: Isa, rows: &[T], stride: usize, count: usize, width: usize) {
+        add(isa, self, rows, stride, count, width);
     }
 
     /// Moves the sums of full levels to the next ones.
@@ -52,10 +46,40 @@ impl<T: Float> Sums<T> {
 
     /// The sums.
     #[inline(always)]
-    pub(super) fn finish(&self) -> [T; LANES] {
-        let mut sums = self.levels[0];
-        let mut rest = self.added / RADIX;
-        for level in &self.levels[1..] {
+    pub(super) fn finish(&self, isa: Isa) -> [T; LANES] {
+        finish(isa, self)
+    }
+
+    /// The sum of all sums.
+    #[inline(always)]
+    pub(super) fn total(&self, isa: Isa) -> T {
+        total_of_all(isa, self)
+    }
+}
+
+// Programs have the code of these once for each instruction set and type, not in each kernel that sums.
+
+dispatch! {
+    #[inline(always)]
+    fn add<const FUSED: bool, T: Float>(
+        isa, sums: &mut Sums<T>, rows: &[T], stride: usize, count: usize, width: usize,
+    ) {
+        let mut first = 0;
+        while first < count {
+            let some = RADIX.min(count - first);
+            add_rows(&mut sums.levels[0], &rows[first * stride..], stride, some, width);
+            first += some;
+            sums.carry();
+        }
+    }
+}
+
+dispatch! {
+    #[inline(always)]
+    fn finish<const FUSED: bool, T: Float>(isa, of: &Sums<T>) -> [T; LANES] {
+        let mut sums = of.levels[0];
+        let mut rest = of.added / RADIX;
+        for level in &of.levels[1..] {
             if rest == 0 {
                 break;
             }
@@ -68,34 +92,47 @@ impl<T: Float> Sums<T> {
     }
 }
 
-/// The sums of `count` rows of at most [`LANES`] elements that are `stride` apart.
-#[inline(always)]
-pub(super) fn sum_rows<T: Float>(rows: &[T], stride: usize, count: usize, width: usize) -> [T; LANES] {
-    if count <= RADIX {
-        let mut sums = [T::ZERO; LANES];
-        add_rows(&mut sums, rows, stride, count, width);
-        return sums;
+dispatch! {
+    #[inline(always)]
+    fn total_of_all<const FUSED: bool, T: Float>(isa, sums: &Sums<T>) -> T {
+        total(sums.finish(isa))
     }
-    let mut sums = Sums::new();
-    sums.add(rows, stride, count, width);
-    sums.finish()
 }
 
-/// The sums of the columns of a dense matrix that has at most half as many as there are lanes. Several rows are added side by
-/// side.
-#[inline(always)]
-pub(super) fn sum_columns<T: Float>(elements: &[T], width: usize) -> [T; LANES] {
-    let round = LANES / width * width;
-    let rounds = elements.len() / round;
-    let mut sums = sum_rows(elements, round, rounds, round);
-    for (sum, term) in sums.iter_mut().zip(&elements[rounds * round..]) {
-        *sum += *term;
+dispatch! {
+    /// The sums of `count` rows of at most [`LANES`] elements that are `stride` apart.
+    #[inline(always)]
+    pub(super) fn sum_rows<const FUSED: bool, T: Float>(
+        isa, rows: &[T], stride: usize, count: usize, width: usize,
+    ) -> [T; LANES] {
+        if count <= RADIX {
+            let mut sums = [T::ZERO; LANES];
+            add_rows(&mut sums, rows, stride, count, width);
+            return sums;
+        }
+        let mut sums = Sums::new();
+        sums.add(isa, rows, stride, count, width);
+        sums.finish(isa)
     }
-    let (first, others) = sums[..round].split_at_mut(width);
-    for others in others.chunks_exact(width) {
-        first.iter_mut().zip(others).for_each(|(sum, term)| *sum += *term);
+}
+
+dispatch! {
+    /// The sums of the columns of a dense matrix that has at most half as many as there are lanes. Several rows are added
+    /// side by side.
+    #[inline(always)]
+    pub(super) fn sum_columns<const FUSED: bool, T: Float>(isa, elements: &[T], width: usize) -> [T; LANES] {
+        let round = LANES / width * width;
+        let rounds = elements.len() / round;
+        let mut sums = sum_rows(isa, elements, round, rounds, round);
+        for (sum, term) in sums.iter_mut().zip(&elements[rounds * round..]) {
+            *sum += *term;
+        }
+        let (first, others) = sums[..round].split_at_mut(width);
+        for others in others.chunks_exact(width) {
+            first.iter_mut().zip(others).for_each(|(sum, term)| *sum += *term);
+        }
+        sums
     }
-    sums
 }
 
 /// Adds at most `RADIX` rows to sums.
@@ -122,7 +159,7 @@ fn add_rows<T: Float>(sums: &mut [T; LANES], rows: &[T], stride: usize, count: u
 
 /// The sum of all lanes, added by halves.
 #[inline(always)]
-pub(super) fn total<T: Float, const N: usize>(mut sums: [T; N]) -> T {
+fn total<T: Float, const N: usize>(mut sums: [T; N]) -> T {
     let mut half = N / 2;
     while half > 0 {
         for i in 0..half {
@@ -140,13 +177,13 @@ pub(super) fn sum<T: Float>(isa: Isa, terms: &[T]) -> T {
 }
 
 dispatch! {
-    /// The sum of at least as many terms as there are lanes. Programs have this code once, not in each kernel.
+    /// The sum of at least as many terms as there are lanes.
     #[inline(always)]
     fn sum_of_many<const FUSED: bool, T: Float>(isa, terms: &[T]) -> T {
         if terms.len() >= RADIX * RADIX * LANES {
             let mut sums = Sums::new();
-            add_slice(&mut sums, terms);
-            return total(sums.finish());
+            add_slice(isa, &mut sums, terms);
+            return sums.total(isa);
         }
         sum_pairs(terms, terms, |term, _| term)
     }
@@ -193,10 +230,10 @@ fn side_by_side<T: Float, const N: usize>(x: &[T], y: &[T], term: &impl Fn(T, T)
 
 /// Adds a slice, `LANES` elements at a time.
 #[inline(always)]
-pub(super) fn add_slice<T: Float>(sums: &mut Sums<T>, terms: &[T]) {
+pub(super) fn add_slice<T: Float>(isa: Isa, sums: &mut Sums<T>, terms: &[T]) {
     let (rows, rest) = (terms.len() / LANES, terms.len() % LANES);
-    sums.add(terms, LANES, rows, LANES);
+    sums.add(isa, terms, LANES, rows, LANES);
     if rest > 0 {
-        sums.add(&terms[terms.len() - rest..], LANES, 1, rest);
+        sums.add(isa, &terms[terms.len() - rest..], LANES, 1, rest);
     }
 }

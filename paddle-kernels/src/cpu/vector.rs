@@ -6,9 +6,11 @@ use std::arch::x86_64::*;
 
 use super::isa::{Isa, Level, PORTABLE_IS_FUSED};
 use super::matmul::Multiplied;
+use super::number;
 
 /// A number of matrices, and the registers that hold such numbers.
-pub(crate) trait Element: Multiplied + Copy + Default + From<i8> + Send + Sync + 'static {
+pub(crate) trait Element: number::Element + Multiplied + Default + From<i8> {
+    /// Those of AVX-512, if the elements are [`WIDE`](number::Element::WIDE).
     #[cfg(target_arch = "x86_64")]
     type Avx512: Vector<Element = Self>;
     #[cfg(target_arch = "x86_64")]
@@ -63,7 +65,7 @@ impl Element for f32 {
 
 impl Element for f64 {
     #[cfg(target_arch = "x86_64")]
-    type Avx512 = F64x8;
+    type Avx512 = F64x4;
     #[cfg(target_arch = "x86_64")]
     type Avx2 = F64x4;
     type Portable = Lanes<f64, 2>;
@@ -134,9 +136,10 @@ pub(crate) fn on_registers<T: Element>(isa: Isa, work: impl Work<T>) {
     unsafe {
         match isa.level() {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => avx512(work),
+            // The compiler makes no copy that this constant excludes.
+            Level::Avx512 if const { T::WIDE } => avx512(work),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => avx2(work),
+            Level::Avx512 | Level::Avx2 => avx2(work),
             Level::Portable => work.run::<T::Portable>(),
         }
     }
@@ -160,9 +163,9 @@ fn avx2<T: Element>(work: impl Work<T>) {
 pub(crate) fn lanes<T: Element>(isa: Isa) -> usize {
     match isa.level() {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => T::Avx512::LANES,
+        Level::Avx512 if T::WIDE => T::Avx512::LANES,
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => T::Avx2::LANES,
+        Level::Avx512 | Level::Avx2 => T::Avx2::LANES,
         Level::Portable => T::Portable::LANES,
     }
 }
@@ -275,19 +278,6 @@ register! {
     },
     |from, count| _mm512_maskz_loadu_ps(((1u32 << count) - 1) as u16, from),
     |to, count, value| _mm512_mask_storeu_ps(to, ((1u32 << count) - 1) as u16, value)
-}
-
-#[cfg(target_arch = "x86_64")]
-register! {
-    F64x8: __m512d of 8 f64, 32 registers,
-    _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd,
-    _mm512_add_pd, _mm512_sub_pd, _mm512_mul_pd, _mm512_div_pd, _mm512_max_pd,
-    |a, b, yes, no| {
-        let same = _mm512_cmpeq_epi64_mask(_mm512_castpd_si512(a), _mm512_castpd_si512(b));
-        _mm512_mask_blend_pd(same, no, yes)
-    },
-    |from, count| _mm512_maskz_loadu_pd(((1u32 << count) - 1) as u8, from),
-    |to, count, value| _mm512_mask_storeu_pd(to, ((1u32 << count) - 1) as u8, value)
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -81,14 +81,12 @@ impl<'a> Reading<'_, 'a> {
         inputs: &[VarId],
         count: usize,
     ) -> Result<Vec<VarId>, Fault> {
-        let (op, id) = (op.into(), self.id());
-        let names = vec![op.name(); count];
-        self.reader.append(id, op, inputs, &[], &names, self.site)
+        self.append(self.id(), op.into(), inputs, count)
     }
 
     /// Appends an operator with one output, which no variable holds.
     pub(super) fn emit(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<VarId, Fault> {
-        self.emit_in(self.id(), op, inputs)
+        self.append_one(self.id(), op.into(), inputs)
     }
 
     /// Appends an operator with one output, which no variable holds, to another block.
@@ -98,9 +96,23 @@ impl<'a> Reading<'_, 'a> {
         op: impl Into<Op>,
         inputs: &[VarId],
     ) -> Result<VarId, Fault> {
-        let op = op.into();
-        let name = op.name();
-        Ok(self.reader.append(block, op, inputs, &[], &[name], self.site)?[0])
+        self.append_one(block, op.into(), inputs)
+    }
+
+    fn append_one(&mut self, block: BlockId, op: Op, inputs: &[VarId]) -> Result<VarId, Fault> {
+        Ok(self.append(block, op, inputs, 1)?[0])
+    }
+
+    /// Appends an operator whose outputs, so many, no variable holds.
+    fn append(
+        &mut self,
+        block: BlockId,
+        op: Op,
+        inputs: &[VarId],
+        outputs: usize,
+    ) -> Result<Vec<VarId>, Fault> {
+        let names = vec![op.name(); outputs];
+        self.reader.append(block, op, inputs, &[], &names, self.site)
     }
 
     /// Appends an operator whose outputs are the new versions of these variables. Variables that outlive the run store
@@ -112,8 +124,17 @@ impl<'a> Reading<'_, 'a> {
         blocks: &[BlockId],
         names: &[&'a str],
     ) -> Result<bool, ConvertError> {
-        let id = self.id();
-        let values = self.reader.append(id, op.into(), inputs, blocks, names, self.site)?;
+        self.define_by(op.into(), inputs, blocks, names)
+    }
+
+    fn define_by(
+        &mut self,
+        op: Op,
+        inputs: &[VarId],
+        blocks: &[BlockId],
+        names: &[&'a str],
+    ) -> Result<bool, ConvertError> {
+        let values = self.reader.append(self.id(), op, inputs, blocks, names, self.site)?;
         for (&name, value) in names.iter().zip(values) {
             self.write(name, value)?;
         }
@@ -204,7 +225,11 @@ impl<'a> Reading<'_, 'a> {
 
     /// Appends an operator whose only output is the variable in slot `Out`.
     pub(super) fn out(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<bool, ConvertError> {
+        self.out_of(op.into(), inputs)
+    }
+
+    fn out_of(&mut self, op: Op, inputs: &[VarId]) -> Result<bool, ConvertError> {
         let desc = self.desc;
-        self.define(op, inputs, &[], &[one(desc.output("Out"), "Out")?])
+        self.define_by(op, inputs, &[], &[one(desc.output("Out"), "Out")?])
     }
 }

@@ -29,8 +29,12 @@ impl Composition<'_> {
 
     /// Puts an operator of one output in front of the one that is replaced.
     pub fn emit(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<VarId, BuildError> {
+        self.insert(op.into(), inputs)
+    }
+
+    fn insert(&mut self, op: Op, inputs: &[VarId]) -> Result<VarId, BuildError> {
         let site = self.operator().site;
-        let outputs = self.program.insert_at(self.block, self.at, op.into(), inputs, site)?;
+        let outputs = self.program.insert_at(self.block, self.at, op, inputs, site)?;
         self.at += 1;
         Ok(outputs[0])
     }

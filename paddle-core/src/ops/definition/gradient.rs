@@ -116,13 +116,12 @@ impl Gradient<'_> {
 
     /// Appends an operator with one output.
     pub fn emit(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<VarId, GradientError> {
-        self.emit_into(self.block, op, inputs)
+        self.append_one(self.block, op.into(), inputs)
     }
 
     /// Appends an operator with several outputs.
     pub fn emit_all(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<Vec<VarId>, GradientError> {
-        let site = self.site();
-        Ok(self.program.append_op(self.block, op, inputs, site)?)
+        self.append(self.block, op.into(), inputs)
     }
 
     /// Appends an operator with one output to a block.
@@ -132,9 +131,16 @@ impl Gradient<'_> {
         op: impl Into<Op>,
         inputs: &[VarId],
     ) -> Result<VarId, GradientError> {
+        self.append_one(block, op.into(), inputs)
+    }
+
+    fn append_one(&mut self, block: BlockId, op: Op, inputs: &[VarId]) -> Result<VarId, GradientError> {
+        Ok(self.append(block, op, inputs)?[0])
+    }
+
+    fn append(&mut self, block: BlockId, op: Op, inputs: &[VarId]) -> Result<Vec<VarId>, GradientError> {
         let site = self.site();
-        let outputs = self.program.append_op(block, op, inputs, site)?;
-        Ok(outputs[0])
+        Ok(self.program.append_op(block, op, inputs, site)?)
     }
 
     /// Appends an operator that owns blocks.

@@ -1,7 +1,9 @@
 //! The trait that every operator implements.
 
 use super::{Composition, ControlFlow, Form, Gradient, GradientError, Sample};
-use crate::ops::{AccuracyClass, Infer, Linear, Mismatch, OfShards, Op, Operator, Program, Schema, Slot};
+use crate::ops::{
+    AccuracyClass, Effects, Infer, Linear, Mismatch, OfShards, Op, Operator, Program, Schema, Slot,
+};
 use crate::program::{BuildError, Dim, RowsId, Type, VarId};
 
 /// A mode of a network that does not train all of its parameters.
@@ -64,14 +66,7 @@ pub trait Operation {
     ///
     /// The output of a row-wise operator keeps the rows, if its values have one kind of rows.
     fn of_shards(&self, program: &Program, operator: &Operator, output: usize) -> OfShards {
-        let effects = self.schema().effects;
-        let rows = program.ty(operator.outputs[output]).rows;
-        let is_aligned =
-            |input: &VarId| program.ty(*input).rows.is_none_or(|of_input| Some(of_input) == rows);
-        match effects.row_wise && !operator.inputs.iter().all(is_aligned) {
-            true => OfShards::Other,
-            false => effects.of_output(output),
-        }
+        of_shards_by_rows(self.schema().effects, program, operator, output)
     }
 
     /// The kind of computation, if passes treat it specially.
@@ -82,10 +77,7 @@ pub trait Operation {
     /// The sizes whose product is the number of multiplications, for an operator that is a sum of products. `None` for all
     /// others.
     fn multiplications(&self, program: &Program, operator: &Operator) -> Option<Vec<Dim>> {
-        let [first, _] = operator.contraction(program)?.factors;
-        let summed = program.shape(program.ty(operator.inputs[first.input]));
-        let summed = first.axes.iter().map(|&axis| summed[axis].clone());
-        Some(program.shape(program.ty(operator.outputs[0])).into_iter().chain(summed).collect())
+        multiplications_of_contraction(program, operator)
     }
 
     /// The questions that passes ask an operator that owns blocks.
@@ -131,4 +123,22 @@ pub trait Operation {
     {
         Vec::new()
     }
+}
+
+// What operators do unless they say otherwise. Within the trait each operator would have a copy of it.
+
+fn of_shards_by_rows(effects: Effects, program: &Program, operator: &Operator, output: usize) -> OfShards {
+    let rows = program.ty(operator.outputs[output]).rows;
+    let is_aligned = |input: &VarId| program.ty(*input).rows.is_none_or(|of_input| Some(of_input) == rows);
+    match effects.row_wise && !operator.inputs.iter().all(is_aligned) {
+        true => OfShards::Other,
+        false => effects.of_output(output),
+    }
+}
+
+fn multiplications_of_contraction(program: &Program, operator: &Operator) -> Option<Vec<Dim>> {
+    let [first, _] = operator.contraction(program)?.factors;
+    let summed = program.shape(program.ty(operator.inputs[first.input]));
+    let summed = first.axes.iter().map(|&axis| summed[axis].clone());
+    Some(program.shape(program.ty(operator.outputs[0])).into_iter().chain(summed).collect())
 }

@@ -30,6 +30,7 @@ impl<B: Backend> Executor<B> {
     /// Errors if an element type or a shape is not that of the input, if two inputs give a named size different
     /// values, if a check of the program does not hold, or if the batch is too large. The executor is then as it was:
     /// another batch may begin, or the same one once there is memory.
+    #[inline(never)]
     pub fn begin<'a>(&mut self, feed: &dyn Fn(usize) -> Feed<'a>) -> Result<(), RunError> {
         let from = self.recorder.as_ref().map(|recorder| recorder.now());
         let result = self.take_batch(feed);

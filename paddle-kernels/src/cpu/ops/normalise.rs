@@ -151,6 +151,7 @@ impl<T: Float> Body for Forward<T> {
 
 dispatch! {
     /// Normalises the runs from `first` on.
+    wide if T::WIDE;
     fn normalise<const FUSED: bool, T: Float>(
         isa, runs: Runs<T>, first: usize, x: &[T], channels: [&[T]; 2], y: &mut [T], statistics: [&mut [T]; 2],
     ) {
@@ -230,13 +231,14 @@ impl<T: Float> Body for Backward<T> {
 
 dispatch! {
     /// The gradients of scale and bias, for the channels from `first` on.
+    wide if T::WIDE;
     fn parameters<const FUSED: bool, T: Float>(
         isa, runs: Runs<T>, first: usize, operands: [&[T]; 4], of_scale: &mut [T], of_bias: &mut [T],
     ) {
         let [x, grad, mean, variance] = operands;
         let (view, groups, own) = (runs.view, runs.groups, runs.channels());
         let channels = first..first + of_scale.len();
-        let [bias, scale] = view.sums(channels, |[of_bias, of_scale], elements, row, channel| {
+        let [bias, scale] = view.sums(isa, channels, |[of_bias, of_scale], elements, row, channel| {
             let (grad, x) = (&grad[elements.clone()], &x[elements]);
             of_bias.copy_from_slice(grad);
             // Takes neighbours in one run at a time: those of one channel, or of a whole row without groups.
@@ -261,6 +263,7 @@ dispatch! {
 
 dispatch! {
     /// The gradients of the elements of the runs from `first` on.
+    wide if T::WIDE;
     fn values<const FUSED: bool, T: Float>(
         isa, runs: Runs<T>, first: usize, elements: [&[T]; 2], of_runs: [&[T]; 3], out: &mut [T],
     ) {

@@ -16,7 +16,7 @@ use crate::cpu::kernel::{Body, Compiled, Machine, Single};
 use crate::cpu::number::{Element, Float};
 use crate::cpu::operands::Operands;
 use crate::cpu::pieces::pieces;
-use crate::cpu::sum::{LANES, RADIX, Sums, add_slice, sum, sum_rows, total};
+use crate::cpu::sum::{LANES, RADIX, Sums, add_slice, sum, sum_rows};
 use crate::team::Team;
 
 /// The largest number of axes after merging. No program comes near it.
@@ -266,7 +266,7 @@ dispatch! {
         task.each(first, out, |start, out| {
             let x = &x[start.min(x.len())..];
             match task.by_columns {
-                true => columns(task, x, out),
+                true => columns(isa, task, x, out),
                 false => out[0] = one(isa, task, x),
             }
             if divisor != 1 {
@@ -279,25 +279,26 @@ dispatch! {
 
 /// The sums of some columns.
 #[inline(always)]
-fn columns<T: Float>(task: &Task, x: &[T], out: &mut [T]) {
+fn columns<T: Float>(isa: Isa, task: &Task, x: &[T], out: &mut [T]) {
     let (Task { summed, rows: Sized { extent, stride }, .. }, width) = (task, out.len());
     let segments = summed.count();
     if segments == 1 && *extent <= ROWS || width <= LANES {
         for (block, out) in out.chunks_mut(LANES).enumerate() {
             let first = block * LANES;
             let sums = match segments {
-                1 => sum_rows(&x[first.min(x.len())..], *stride, *extent, out.len()),
+                1 => sum_rows(isa, &x[first.min(x.len())..], *stride, *extent, out.len()),
                 _ => {
                     let mut sums = Sums::new();
                     for segment in 0..segments {
                         sums.add(
+                            isa,
                             &x[(summed.offset(segment) + first).min(x.len())..],
                             *stride,
                             *extent,
                             out.len(),
                         );
                     }
-                    sums.finish()
+                    sums.finish(isa)
                 }
             };
             out.copy_from_slice(&sums[..out.len()]);
@@ -311,12 +312,12 @@ fn columns<T: Float>(task: &Task, x: &[T], out: &mut [T]) {
             for (block, sums) in sums.iter_mut().enumerate().take(width.div_ceil(LANES)) {
                 let first = block * LANES;
                 let x = &x[summed.offset(segment) + row * stride + first..];
-                sums.add(x, *stride, ROWS.min(extent - row), LANES.min(width - first));
+                sums.add(isa, x, *stride, ROWS.min(extent - row), LANES.min(width - first));
             }
         }
     }
     for (out, sums) in out.chunks_mut(LANES).zip(sums) {
-        out.copy_from_slice(&sums.finish()[..out.len()]);
+        out.copy_from_slice(&sums.finish(isa)[..out.len()]);
     }
 }
 
@@ -329,9 +330,9 @@ fn one<T: Float>(isa: Isa, task: &Task, x: &[T]) -> T {
         count => {
             let mut sums = Sums::new();
             for segment in 0..count {
-                add_slice(&mut sums, &x[summed.offset(segment).min(x.len())..][..*last]);
+                add_slice(isa, &mut sums, &x[summed.offset(segment).min(x.len())..][..*last]);
             }
-            total(sums.finish())
+            sums.total(isa)
         }
     }
 }

@@ -74,8 +74,8 @@ dispatch! {
                     }
                     PoolType::Sum | PoolType::Average | PoolType::Sqrt => {
                         let sums = match width <= LANES / 2 {
-                            true => sum_columns(tokens, width),
-                            false => sum_rows(&tokens[column..], width, count, out.len()),
+                            true => sum_columns(isa, tokens, width),
+                            false => sum_rows(isa, &tokens[column..], width, count, out.len()),
                         };
                         out.copy_from_slice(&sums[..out.len()]);
                         let divisor = divisor(pooltype, count);

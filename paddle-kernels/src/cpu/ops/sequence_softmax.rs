@@ -9,7 +9,7 @@ use super::Compile;
 use super::sequence_expand_as::repeat;
 use super::softmax::softmax_rows;
 use crate::cpu::along_axis::product;
-use crate::cpu::isa::dispatch;
+use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::{Float, exp};
 use crate::cpu::operands::Operands;
@@ -48,6 +48,7 @@ impl<T: Float> Body for Softmax<T> {
 }
 
 dispatch! {
+    wide if T::WIDE;
     fn sequence_softmax<const FUSED: bool, T: Float>(
         isa, width: usize, offsets: &[i64], x: &[T], out: &mut [T],
     ) {
@@ -58,7 +59,7 @@ dispatch! {
                 _ if x.is_empty() => {}
                 // The elements of a sequence are neighbours.
                 1 => softmax_rows::<FUSED, T>(isa, x.len(), x, out),
-                _ => columns::<FUSED, T>(width, x, out),
+                _ => columns::<FUSED, T>(isa, width, x, out),
             }
         }
     }
@@ -66,9 +67,9 @@ dispatch! {
 
 /// The softmax of each column.
 #[inline(always)]
-fn columns<const FUSED: bool, T: Float>(width: usize, x: &[T], out: &mut [T]) {
+fn columns<const FUSED: bool, T: Float>(isa: Isa, width: usize, x: &[T], out: &mut [T]) {
     if width <= LANES / 2 {
-        return narrow::<FUSED, T>(width, x, out);
+        return narrow::<FUSED, T>(isa, width, x, out);
     }
     let count = x.len() / width;
     for column in (0..width).step_by(LANES) {
@@ -85,7 +86,7 @@ fn columns<const FUSED: bool, T: Float>(width: usize, x: &[T], out: &mut [T]) {
                 *out = exp::<FUSED, T>(*x - *top);
             }
         }
-        let mut factors = sum_rows(out, width, count, columns);
+        let mut factors = sum_rows(isa, out, width, count, columns);
         factors.iter_mut().for_each(|sum| *sum = T::of(1.0) / *sum);
         for out in out.chunks_mut(width) {
             out[..columns].iter_mut().zip(&factors).for_each(|(out, factor)| *out *= *factor);
@@ -95,7 +96,7 @@ fn columns<const FUSED: bool, T: Float>(width: usize, x: &[T], out: &mut [T]) {
 
 /// The softmax of each of a few columns. A round of lanes has those of several tokens, side by side.
 #[inline(always)]
-fn narrow<const FUSED: bool, T: Float>(width: usize, x: &[T], out: &mut [T]) {
+fn narrow<const FUSED: bool, T: Float>(isa: Isa, width: usize, x: &[T], out: &mut [T]) {
     let round = LANES / width * width;
     let mut lanes = [T::of(f64::NEG_INFINITY); LANES];
     for x in x.chunks(round) {
@@ -114,7 +115,7 @@ fn narrow<const FUSED: bool, T: Float>(width: usize, x: &[T], out: &mut [T]) {
         }
     }
     out.iter_mut().for_each(|out| *out = exp::<FUSED, T>(*out));
-    lanes = sum_columns(out, width);
+    lanes = sum_columns(isa, out, width);
     let (factors, others) = lanes[..round].split_at_mut(width);
     factors.iter_mut().for_each(|sum| *sum = T::of(1.0) / *sum);
     repeat(&*factors, others);

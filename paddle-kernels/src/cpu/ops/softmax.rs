@@ -100,6 +100,7 @@ fn largest_of_lanes<T: Float, const N: usize>(x: &[T]) -> T {
 }
 
 dispatch! {
+    wide if T::WIDE;
     fn softmax<const FUSED: bool, T: Float>(isa, classes: usize, x: &[T], out: &mut [T]) {
         softmax_rows::<FUSED, T>(isa, classes, x, out);
     }
@@ -150,6 +151,7 @@ impl<T: Float> Body for SoftmaxGrad<T> {
 }
 
 dispatch! {
+    wide if T::WIDE;
     fn softmax_grad<const FUSED: bool, T: Float>(
         isa, classes: usize, softmax: &[T], grad: &[T], out: &mut [T],
     ) {

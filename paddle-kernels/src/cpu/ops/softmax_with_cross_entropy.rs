@@ -55,6 +55,7 @@ impl<T: Float> Body for CrossEntropy<T> {
 }
 
 dispatch! {
+    wide if T::WIDE;
     fn cross_entropy<const FUSED: bool, T: Float>(
         isa, classes: usize, logits: &[T], labels: Read<'_, T>, softmax: &mut [T], loss: &mut [T],
     ) {
@@ -133,6 +134,7 @@ impl<T: Float> Body for CrossEntropyGrad<T> {
 }
 
 dispatch! {
+    wide if T::WIDE;
     fn cross_entropy_grad<const FUSED: bool, T: Float>(
         isa, classes: usize, softmax: &[T], labels: Read<'_, T>, grad: &[T], out: &mut [T],
     ) {

@@ -97,6 +97,7 @@ fn shared<const FUSED: bool, T: Float, R: Rule>(rule: &R, once: Once<T>) -> R::S
 }
 
 dispatch! {
+    wide if T::WIDE;
     pub(super) fn sweep<const FUSED: bool, T: Float, R: Rule>(
         isa, rule: &R, once: Once<T>, parameter: &mut [T], gradient: &[T], states: [&mut [T]; MOST_STATES]
     ) {

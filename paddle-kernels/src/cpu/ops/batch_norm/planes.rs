@@ -7,7 +7,7 @@ use crate::cpu::epilogue::Finish;
 use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::number::Float;
 use crate::cpu::pieces::{pairs, pieces};
-use crate::cpu::sum::{LANES, RADIX, Sums, total};
+use crate::cpu::sum::{LANES, RADIX, Sums};
 use crate::team::Team;
 
 /// The least number of elements that one thread computes at a time.
@@ -82,6 +82,7 @@ impl Planes {
     #[inline(always)]
     fn sums<T: Float, const N: usize>(
         self,
+        isa: Isa,
         channel: usize,
         fill: impl Fn([&mut [T]; N], Range<usize>),
     ) -> [T; N] {
@@ -101,7 +102,7 @@ impl Planes {
                 filled += 1;
                 if filled == RADIX {
                     for (sums, terms) in sums.iter_mut().zip(&terms) {
-                        sums.add(terms, LANES, RADIX, LANES);
+                        sums.add(isa, terms, LANES, RADIX, LANES);
                     }
                     filled = 0;
                 }
@@ -109,8 +110,8 @@ impl Planes {
         }
         let mut finished = [T::ZERO; N];
         for ((finished, sums), terms) in finished.iter_mut().zip(&mut sums).zip(&terms) {
-            sums.add(terms, LANES, filled, LANES);
-            *finished = total(sums.finish());
+            sums.add(isa, terms, LANES, filled, LANES);
+            *finished = sums.total(isa);
         }
         finished
     }
@@ -130,9 +131,9 @@ impl Planes {
 dispatch! {
     fn statistics<const FUSED: bool, T: Float>(isa, planes: Planes, channel: usize, x: &[T]) -> (T, T) {
         let count = T::of(planes.count().max(1) as f64);
-        let [sum] = planes.sums(channel, |[terms], elements| terms.copy_from_slice(&x[elements]));
+        let [sum] = planes.sums(isa, channel, |[terms], elements| terms.copy_from_slice(&x[elements]));
         let mean = sum / count;
-        let [sum] = planes.sums(channel, |[terms], elements| {
+        let [sum] = planes.sums(isa, channel, |[terms], elements| {
             for (term, x) in terms.iter_mut().zip(&x[elements]) {
                 let deviation = *x - mean;
                 *term = deviation * deviation;
@@ -147,7 +148,7 @@ dispatch! {
         isa, planes: Planes, channel: usize, elements: [&[T]; 2], mean: T,
     ) -> (T, T) {
         let [x, grad] = elements;
-        let [bias, scale] = planes.sums(channel, |[of_bias, of_scale], elements| {
+        let [bias, scale] = planes.sums(isa, channel, |[of_bias, of_scale], elements| {
             let (grad, x) = (&grad[elements.clone()], &x[elements]);
             of_bias.copy_from_slice(grad);
             for (term, (grad, x)) in of_scale.iter_mut().zip(grad.iter().zip(x)) {
@@ -160,6 +161,7 @@ dispatch! {
 
 dispatch! {
     /// Normalises the elements from `first` on.
+    wide if T::WIDE;
     fn normalise<const FUSED: bool, T: Float>(
         isa, planes: Planes, first: usize, x: &[T], channels: [&[T]; 3], out: &mut [T],
     ) {
@@ -176,6 +178,7 @@ dispatch! {
 
 dispatch! {
     /// The gradients of the elements from `first` on.
+    wide if T::WIDE;
     fn gradients<const FUSED: bool, T: Float>(
         isa, planes: Planes, first: usize, elements: [&[T]; 2], channels: [&[T]; 4], out: &mut [T],
     ) {

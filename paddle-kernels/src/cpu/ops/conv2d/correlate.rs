@@ -198,7 +198,11 @@ impl<T: Float> Correlation<'_, T> {
         macro_rules! by_count {
             ($($registers:literal: $($count:literal)*;)*) => {
                 match (width / V::LANES, count) {
-                    $($(($registers, $count) => self.block::<V, OF_BLOCK, $count, $registers>(from, packed, place),)*)*
+                    $($(
+                        ($registers, $count) if const { fit($count, $registers, V::REGISTERS) } => {
+                            self.block::<V, OF_BLOCK, $count, $registers>(from, packed, place)
+                        }
+                    )*)*
                     _ => unreachable!("most_columns gives no other"),
                 }
             };
@@ -305,14 +309,18 @@ pub(super) unsafe fn store<T: Float>(
     }
 }
 
+/// Whether there are registers for the sums of `count` results, for elements of filters, and for the element of the image.
+pub(super) const fn fit(count: usize, width: usize, registers: usize) -> bool {
+    (count + 1) * width < registers
+}
+
 /// The number of neighbouring results that a kernel computes at once, for blocks of `width` registers.
 pub(super) fn most_columns(columns: usize, width: usize, registers: usize) -> usize {
     let all: &[usize] = match width {
         1 => &[1, 2, 4, 6, 7, 8, 10, 12, 14, 16, 24, 28],
         _ => &[1, 2, 4, 6, 7, 8, 10, 12, 14],
     };
-    // Registers for sums, for elements of filters, and for the element of the image.
-    let fits = |&count: &usize| count <= columns && (count + 1) * width < registers;
+    let fits = |&count: &usize| count <= columns && fit(count, width, registers);
     // A step of the kernel takes its multiply-adds, its loads, or the time of one multiply-add.
     let cost = |&count: &usize| columns.div_ceil(count) * (count * width).max(count + width).max(8);
     all.iter().copied().rev().filter(fits).min_by_key(cost).unwrap_or(1)

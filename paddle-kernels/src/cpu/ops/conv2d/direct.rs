@@ -387,6 +387,10 @@ impl Sizes {
         [source, filter]: [&[T]; 2],
         (out, finish): (&mut [T], Finish<'_>),
     ) -> Result<bool, OutOfMemory> {
+        // In double precision the errors of the definition count, and the code of tiles is long.
+        if const { !T::WIDE } {
+            return Ok(false);
+        }
         let Machine { team, isa, .. } = machine;
         let Some(tiling) = self.tiling::<T>(*isa, pass) else { return Ok(false) };
         // A gradient meets the elements of the filters in the reverse order.
@@ -410,6 +414,9 @@ impl Sizes {
         [input, grad]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<bool, OutOfMemory> {
+        if const { !T::WIDE } {
+            return Ok(false);
+        }
         let Machine { team, isa, .. } = machine;
         let tiling = self.tiling::<T>(*isa, Pass::Grad(Conv2dGradKind::Filter));
         let Some((tiling, count)) = tiling.and_then(|tiling| Some((tiling, tiling.parts::<T>()?))) else {

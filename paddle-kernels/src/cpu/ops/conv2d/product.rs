@@ -2,7 +2,7 @@
 //! at one point.
 #![allow(unsafe_code, reason = "computes with vectors")]
 
-use super::correlate::most_columns;
+use super::correlate::{fit, most_columns};
 use crate::cpu::epilogue::InRegisters;
 use crate::cpu::vector::{Element, Vector};
 
@@ -59,7 +59,11 @@ unsafe fn product<V: Vector>(operands: Product<V::Element>, count: usize, width:
     macro_rules! by_count {
         ($($registers:literal: $($count:literal)*;)*) => {
             match (width, count) {
-                $($(($registers, $count) => block::<V, $count, $registers>(operands),)*)*
+                $($(
+                    ($registers, $count) if const { fit($count, $registers, V::REGISTERS) } => {
+                        block::<V, $count, $registers>(operands)
+                    }
+                )*)*
                 _ => unreachable!("most_columns gives no other"),
             }
         };

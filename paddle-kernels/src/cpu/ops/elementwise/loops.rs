@@ -44,6 +44,7 @@ trait Three {
 }
 
 dispatch! {
+    wide if F::From::WIDE;
     unsafe fn one<const FUSED: bool, F: One>(
         isa, from: [*const u8; SOURCES], with: Coefficients, to: *mut u8, count: usize,
     ) {
@@ -56,6 +57,7 @@ dispatch! {
 }
 
 dispatch! {
+    wide if F::From::WIDE;
     unsafe fn two<const FUSED: bool, F: Two>(
         isa, from: [*const u8; SOURCES], with: Coefficients, to: *mut u8, count: usize,
     ) {
@@ -72,6 +74,7 @@ dispatch! {
 }
 
 dispatch! {
+    wide if F::From::WIDE;
     unsafe fn three<const FUSED: bool, F: Three>(
         isa, from: [*const u8; SOURCES], with: Coefficients, to: *mut u8, count: usize,
     ) {

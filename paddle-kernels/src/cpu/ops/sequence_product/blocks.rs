@@ -212,6 +212,7 @@ fn weights<T: Float>(
 
 dispatch! {
     /// The products of the parts of two tokens.
+    wide if T::WIDE;
     fn chains<const FUSED: bool, T: Float>(isa, shape: Shape, x: &[T], y: &[T], out: &mut [T]) {
         for (at, out) in out.iter_mut().enumerate() {
             let part = shape.part(0, at)..shape.part(0, at + 1);
@@ -223,6 +224,7 @@ dispatch! {
 
 dispatch! {
     /// Adds a token to another, each part times its weight.
+    wide if T::WIDE;
     fn add<const FUSED: bool, T: Float>(isa, shape: Shape, weights: &[T], from: &[T], to: &mut [T]) {
         for (at, weight) in weights[..shape.lead].iter().enumerate() {
             let part = shape.part(0, at)..shape.part(0, at + 1);
