@@ -27,16 +27,18 @@ mod resnet {
     }
 
     fn keep(x: Tensor<f32, _, C, H, W>) -> Tensor<f32, _, C, H, W> {
-        relu(convolution(convolution(x, C), C, act = identity) + x)
+        let way = convolution(x, C, param = "first");
+        relu(convolution(way, C, act = identity, param = "second") + x)
     }
 
     fn halve(x: _, filters: usize) -> _ {
-        let way = convolution(convolution(x, filters, stride = 2), filters, act = identity);
-        relu(way + batch_norm(conv2d(x, filters, 1, stride = 2, bias = false)))
+        let way = convolution(x, filters, stride = 2, param = "first");
+        let way = convolution(way, filters, act = identity, param = "second");
+        relu(way + batch_norm(conv2d(x, filters, 1, stride = 2, bias = false, param = ".around")))
     }
 
     pub fn probabilities(x: Tensor<f32, _, 3, 32, 32>) -> _ {
-        let mut h = convolution(x, 16);
+        let mut h = convolution(x, 16, param = "stem");
         for at in 0..3 {
             h = keep(h, param = "stage0.block{at}");
         }

@@ -234,7 +234,6 @@ pub(crate) fn fma<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::number::Element as _;
     use crate::cpu::vector::Element;
 
     dispatch! {
