@@ -147,7 +147,8 @@ pub(crate) const PORTABLE_IS_FUSED: bool = cfg!(any(target_arch = "aarch64", tar
 ///
 /// Every copy takes time to build, in each program that uses this library. So there is one for vectors of 512 bits only
 /// where the function says so, by a constant condition in front: `wide if T::WIDE;`. Other functions use 256 bits there,
-/// which is as fast where memory is the limit, and as good where an operator is rare.
+/// which is as fast where memory is the limit, and as good where an operator is rare. What a wide function calls has to
+/// be wide for the same types, or it leaves its instruction set.
 macro_rules! dispatch {
     ($(#[$attribute:meta])* wide if $wide:expr; $vis:vis fn $($rest:tt)*) => {
         $crate::cpu::isa::dispatch!(@ [$(#[$attribute])*] [$vis] [$wide] [] $($rest)*);

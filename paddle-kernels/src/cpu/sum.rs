@@ -61,6 +61,7 @@ impl<T: Float> Sums<T> {
 
 dispatch! {
     #[inline(always)]
+    wide if T::WIDE;
     fn add<const FUSED: bool, T: Float>(
         isa, sums: &mut Sums<T>, rows: &[T], stride: usize, count: usize, width: usize,
     ) {
@@ -76,6 +77,7 @@ dispatch! {
 
 dispatch! {
     #[inline(always)]
+    wide if T::WIDE;
     fn finish<const FUSED: bool, T: Float>(isa, of: &Sums<T>) -> [T; LANES] {
         let mut sums = of.levels[0];
         let mut rest = of.added / RADIX;
@@ -94,6 +96,7 @@ dispatch! {
 
 dispatch! {
     #[inline(always)]
+    wide if T::WIDE;
     fn total_of_all<const FUSED: bool, T: Float>(isa, sums: &Sums<T>) -> T {
         total(sums.finish(isa))
     }
@@ -102,6 +105,7 @@ dispatch! {
 dispatch! {
     /// The sums of `count` rows of at most [`LANES`] elements that are `stride` apart.
     #[inline(always)]
+    wide if T::WIDE;
     pub(super) fn sum_rows<const FUSED: bool, T: Float>(
         isa, rows: &[T], stride: usize, count: usize, width: usize,
     ) -> [T; LANES] {
@@ -120,6 +124,7 @@ dispatch! {
     /// The sums of the columns of a dense matrix that has at most half as many as there are lanes. Several rows are added
     /// side by side.
     #[inline(always)]
+    wide if T::WIDE;
     pub(super) fn sum_columns<const FUSED: bool, T: Float>(isa, elements: &[T], width: usize) -> [T; LANES] {
         let round = LANES / width * width;
         let rounds = elements.len() / round;
@@ -179,6 +184,7 @@ pub(super) fn sum<T: Float>(isa: Isa, terms: &[T]) -> T {
 dispatch! {
     /// The sum of at least as many terms as there are lanes.
     #[inline(always)]
+    wide if T::WIDE;
     fn sum_of_many<const FUSED: bool, T: Float>(isa, terms: &[T]) -> T {
         if terms.len() >= RADIX * RADIX * LANES {
             let mut sums = Sums::new();

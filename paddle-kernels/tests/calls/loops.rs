@@ -90,7 +90,12 @@ fn loops_stay_in_their_instruction_set() {
         let of = |(_, function): &(&u64, &Function)| instruction_set(&function.name) == Some(isa);
         let (all, computing) =
             (copies().filter(of).count(), copies().filter(of).filter(|(_, f)| f.computes).count());
-        assert!(all > 300 && computing > 200, "{isa}: {computing} of {all} copies compute; was it stripped?");
+        // Few functions have a copy for 512 bits.
+        let at_least = if isa == "avx512" { [150, 150] } else { [300, 200] };
+        assert!(
+            all > at_least[0] && computing > at_least[1],
+            "{isa}: {computing} of {all} copies compute; was it stripped?"
+        );
         let fused = copies().filter(of).filter(|(_, function)| function.is_fused).count();
         let has_fused = isa != "portable" || cfg!(target_feature = "fma");
         assert!(
