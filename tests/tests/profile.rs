@@ -54,7 +54,7 @@ fn counts_bytes_and_operations_are_those_of_the_program() {
 fn element_wise_operators_count_one_operation_each_and_what_is_looked_up_counts_once() {
     let net = network!(|ids: Tensor<i64, _>, x: Tensor<f32, _, 4>| {
         let found = embedding(ids, [1000, 4]);
-        let chain = tanh(found * x);
+        let chain = tanh(softmax(found) * x);
         chain
     });
     let parameters = Parameters::create(&net).unwrap();

@@ -20,7 +20,7 @@ impl Operation for Assign {
                 inputs: &[Slot::of("X")],
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::MOVED,
-                effects: Effects { linear: Linear::In(&[0]), ..Effects::ELEMENT_WISE },
+                effects: Effects { linear: Linear::In(&[0]), same_elements: true, ..Effects::ELEMENT_WISE },
             }
         }
     }

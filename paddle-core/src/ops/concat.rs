@@ -1,5 +1,6 @@
 //! `concat`, `split`: values joined along an axis, and cut apart again.
 
+use super::slice::neighbours;
 use super::{
     AccuracyClass, Effects, Form, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
     Operator, Program, Sample, Schema, Slot,
@@ -134,6 +135,13 @@ impl Operation for Split {
             part
         };
         Ok(self.sections.iter().map(part).collect())
+    }
+
+    fn begins_at(&self, program: &Program, operator: &Operator, output: usize) -> Option<usize> {
+        let before = self.sections[..output]
+            .iter()
+            .try_fold(0, |sum: usize, size| sum.checked_add(usize::try_from(size.constant()?).ok()?))?;
+        neighbours(program, operator.inputs[0], self.axis, before)
     }
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {

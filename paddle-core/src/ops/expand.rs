@@ -27,18 +27,26 @@ pub struct Size {
 attributes!(Expand { axes = Vec::new(), keep_dim = false });
 attributes!(Size { axes = Vec::new() });
 
+impl Expand {
+    /// Whether the axes of `X` are the last ones of `Y`, to which element-wise operators align their operands.
+    fn is_aligned(&self) -> bool {
+        self.keep_dim || self.axes.iter().copied().eq(0..self.axes.len() as i64)
+    }
+}
+
 impl Operation for Expand {
     fn schema(&self) -> &'static Schema {
-        const {
-            &Schema {
-                name: "expand_as_v2",
-                doc: "x, repeated along the axes of y that it lacks.",
-                inputs: &[Slot::of("X"), Slot::of("Y").shape_only()],
-                outputs: &[Slot::of("Out")],
-                accuracy: AccuracyClass::MOVED,
-                effects: Effects { linear: Linear::In(&[0]), ..Effects::PURE },
-            }
-        }
+        const SCHEMA: Schema = Schema {
+            name: "expand_as_v2",
+            doc: "x, repeated along the axes of y that it lacks.",
+            inputs: &[Slot::of("X"), Slot::of("Y").shape_only()],
+            outputs: &[Slot::of("Out")],
+            accuracy: AccuracyClass::MOVED,
+            effects: Effects { linear: Linear::In(&[0]), ..Effects::PURE },
+        };
+        const ALIGNED: Schema =
+            Schema { effects: Effects { element_wise: true, ..SCHEMA.effects }, ..SCHEMA };
+        if self.is_aligned() { &ALIGNED } else { &SCHEMA }
     }
 
     fn is_ours(&self) -> bool {
@@ -93,7 +101,7 @@ impl Operation for Size {
                 inputs: &[Slot::of("X").shape_only()],
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::Exact("a whole number, rounded once"),
-                effects: Effects { differentiable: false, ..Effects::PURE },
+                effects: Effects { element_wise: true, differentiable: false, ..Effects::PURE },
             }
         }
     }

@@ -28,7 +28,7 @@ impl Operation for Reshape {
                 inputs: &[Slot::of("X")],
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::MOVED,
-                effects: Effects { linear: Linear::In(&[0]), ..Effects::ROW_WISE },
+                effects: Effects { linear: Linear::In(&[0]), same_elements: true, ..Effects::ROW_WISE },
             }
         }
     }

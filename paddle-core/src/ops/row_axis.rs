@@ -32,7 +32,7 @@ impl Operation for RowsToAxis {
                 inputs: &[Slot::of("X")],
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::MOVED,
-                effects: Effects { linear: Linear::In(&[0]), ..Effects::PURE },
+                effects: Effects { linear: Linear::In(&[0]), same_elements: true, ..Effects::PURE },
             }
         }
     }
@@ -66,7 +66,7 @@ impl Operation for AxisToRows {
                 inputs: &[Slot::of("X"), Slot::of("Like").shape_only().without_gradient()],
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::MOVED,
-                effects: Effects { linear: Linear::In(&[0]), ..Effects::PURE },
+                effects: Effects { linear: Linear::In(&[0]), same_elements: true, ..Effects::PURE },
             }
         }
     }

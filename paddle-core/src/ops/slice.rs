@@ -2,7 +2,7 @@
 
 use super::{
     AccuracyClass, Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Effects, Gradient,
-    GradientError, Infer, Linear, Mismatch, MismatchKind, Operation, Sample, Schema, Slot,
+    GradientError, Infer, Linear, Mismatch, MismatchKind, Operation, Operator, Program, Sample, Schema, Slot,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -119,6 +119,16 @@ impl Bounds {
     }
 }
 
+/// If the elements from `first` on along an axis, of all other axes, are neighbours: the number of elements in front of
+/// them. They are where no axis in front has more than one element.
+pub(super) fn neighbours(program: &Program, var: VarId, axis: i64, first: usize) -> Option<usize> {
+    let shape = program.shape(program.ty(var));
+    let (before, from) = shape.split_at_checked(usize::try_from(axis).ok()?)?;
+    let mut behind = from.iter().skip(1).map(|dim| usize::try_from(dim.constant()?).ok());
+    let is_slowest = before.iter().all(|dim| dim.constant() == Some(1));
+    is_slowest.then(|| behind.try_fold(first, |count, size| count.checked_mul(size?))).flatten()
+}
+
 impl Slice {
     /// A slice of neighbouring elements.
     pub fn of(axes: Vec<i64>, starts: Vec<i64>, ends: Vec<i64>) -> Self {
@@ -209,6 +219,14 @@ impl Operation for Slice {
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         Ok(vec![self.taken(cx)?])
+    }
+
+    fn begins_at(&self, program: &Program, operator: &Operator, _output: usize) -> Option<usize> {
+        let mut bounds = self.bounds();
+        let (Some((axis, bounds)), None) = (bounds.next(), bounds.next()) else { return None };
+        let size = program.shape(program.ty(operator.inputs[0])).get(axis)?.constant()?;
+        let Taken { first, stride, .. } = bounds.of(usize::try_from(size).ok()?);
+        (stride == 1).then(|| neighbours(program, operator.inputs[0], axis as i64, first)).flatten()
     }
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {

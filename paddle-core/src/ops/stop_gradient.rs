@@ -22,6 +22,7 @@ impl Operation for StopGradient {
                     differentiable: false,
                     stops_gradient: true,
                     linear: Linear::In(&[0]),
+                    same_elements: true,
                     ..Effects::ELEMENT_WISE
                 },
             }

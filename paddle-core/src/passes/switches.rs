@@ -43,10 +43,14 @@ switches! {
     Prepare "prepare",
     /// Arrangement of values in layouts.
     Arrange "arrange",
+    /// Views of other values instead of copies.
+    Views "views",
     /// Fusion of element-wise operators.
     Fuse "fuse",
     /// Epilogues of operators.
     Epilogue "epilogue",
+    /// Updates in one launch.
+    Updates "updates",
 }
 
 /// The passes that are on.

@@ -38,6 +38,8 @@ pub(super) enum Home {
     Parameter(Side, u32),
     /// The state of this number, on one of the sides.
     State(Side, u32),
+    /// Inside another slot, `of`: its elements behind the first `bytes` bytes.
+    View { of: SlotId, bytes: usize },
     /// Inside another slot, `of`, which has the rows of all iterations. This slot is the rows of the current
     /// iteration; the symbol `rows` is their number.
     Iteration { of: SlotId, rows: SymbolId },
@@ -47,15 +49,25 @@ impl Home {
     /// The side that the slot or lane is on.
     pub(super) fn side(self) -> Side {
         match self {
-            Home::Arena | Home::Pool | Home::Prepared | Home::Iteration { .. } => Side::Own,
+            Home::Arena | Home::Pool | Home::Prepared | Home::View { .. } | Home::Iteration { .. } => {
+                Side::Own
+            }
             Home::Staging => Side::Fallback,
             Home::Lane(side, _) | Home::Parameter(side, _) | Home::State(side, _) => side,
         }
     }
 
+    /// Whether a layout places the slot. It places neither slots on the tape nor slots inside other ones.
+    pub(super) fn is_placed(self) -> bool {
+        !matches!(self, Home::Lane(..) | Home::View { .. } | Home::Iteration { .. })
+    }
+
     /// Whether the location of the slot changes during a run.
-    pub(super) fn is_moving(self) -> bool {
-        matches!(self, Home::Lane(..) | Home::Iteration { .. })
+    pub(super) fn is_moving(self, slots: &[Slot]) -> bool {
+        match self {
+            Home::View { of, .. } => slots[of.0].home.is_moving(slots),
+            _ => !self.is_placed(),
+        }
     }
 }
 

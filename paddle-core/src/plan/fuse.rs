@@ -12,10 +12,11 @@ use crate::program::{BlockId, Role};
 /// The largest number of operators in a group. A backend holds a tile of each of their values at a time.
 pub(super) const LONGEST: usize = 32;
 
-/// Whether the operator makes a constant, which groups absorb instead of reading it from memory.
+/// Whether the operator makes the same number for all elements, from attributes and sizes alone: a constant in a launch,
+/// which groups absorb instead of reading it from memory.
 pub(super) fn is_constant(operator: &Operator) -> bool {
     let effects = operator.op.effects();
-    effects.pure && effects.element_wise && operator.inputs.is_empty()
+    effects.pure && effects.element_wise && operator.read().next().is_none()
 }
 
 /// Cuts the live operators of a block into chains of positions. Neighbouring element-wise operators over one shape,

@@ -48,18 +48,17 @@ pub(super) fn count_bytes(slot: &Slot, size: impl Fn(&Extent) -> Option<usize>) 
     bytes.checked_next_multiple_of(ALIGNMENT).filter(|&bytes| bytes <= isize::MAX as usize)
 }
 
-/// Whether the layout places a slot. It places neither slots on the tape nor slots inside other ones.
-fn is_placed(slot: &Slot) -> bool {
-    !slot.home.is_moving()
-}
-
 impl MemoryLayout {
     /// Places the slots; `sizes` are the extents at the capacities.
     pub(super) fn new<K>(plan: &Plan<K>, capacities: &[usize], sizes: &[usize]) -> Result<Self, RunError> {
         let too_large = |slot: &Slot| RunError::TooLarge { value: slot.name.clone() };
         let mut room = Vec::with_capacity(plan.slots.len());
         for slot in &plan.slots {
-            room.push(if is_placed(slot) { bytes(slot, sizes).ok_or_else(|| too_large(slot))? } else { 0 });
+            room.push(if slot.home.is_placed() {
+                bytes(slot, sizes).ok_or_else(|| too_large(slot))?
+            } else {
+                0
+            });
         }
         let mut layout = MemoryLayout {
             offsets: vec![0; plan.slots.len()],
@@ -84,7 +83,11 @@ impl MemoryLayout {
                 Home::Pool => &mut layout.pool,
                 Home::Prepared => &mut layout.prepared,
                 // A parameter or a state is at the beginning of its buffer.
-                Home::Lane(..) | Home::Iteration { .. } | Home::Parameter(..) | Home::State(..) => continue,
+                Home::Lane(..)
+                | Home::View { .. }
+                | Home::Iteration { .. }
+                | Home::Parameter(..)
+                | Home::State(..) => continue,
             };
             layout.offsets[at] = *end;
             *end = end.checked_add(layout.room[at]).ok_or_else(|| too_large(slot))?;
@@ -127,6 +130,10 @@ impl MemoryLayout {
     pub(super) fn location<K>(&self, plan: &Plan<K>, slot: SlotId) -> Location {
         let memory = match plan.slots[slot.0].home {
             Home::Arena | Home::Staging | Home::Iteration { .. } => Memory::Arena,
+            Home::View { of, bytes } => {
+                let Location { memory, offset } = self.location(plan, of);
+                return Location { memory, offset: offset + bytes };
+            }
             Home::Lane(..) => Memory::Tape,
             Home::Pool => Memory::Pool,
             Home::Prepared => Memory::Prepared,
@@ -141,7 +148,7 @@ impl MemoryLayout {
         plan.slots
             .iter()
             .zip(&self.room)
-            .filter(|(slot, _)| is_placed(slot))
+            .filter(|(slot, _)| slot.home.is_placed())
             .all(|(slot, &room)| bytes(slot, sizes).is_some_and(|bytes| bytes <= room))
     }
 

@@ -210,6 +210,10 @@ impl<B: Backend> Machine<'_, B> {
             Home::Lane(side, lane) => {
                 Location { memory: Memory::Tape, offset: self.state.tapes[side as usize].at(lane) }
             }
+            Home::View { of, bytes } => {
+                let Location { memory, offset } = self.locate(of);
+                Location { memory, offset: offset + bytes }
+            }
             Home::Iteration { of, rows } => {
                 let Location { memory, offset } = self.locate(of);
                 let first = self.state.firsts[rows.0 as usize];

@@ -14,6 +14,7 @@ mod error;
 mod executor;
 mod facts;
 mod fuse;
+mod gather;
 mod launch;
 mod layout;
 mod live;
@@ -29,6 +30,7 @@ mod show;
 mod stats;
 mod storage;
 mod tape;
+mod views;
 mod work;
 
 pub use crate::memory::OutOfMemory;

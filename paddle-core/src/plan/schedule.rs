@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use super::arrange::Arrangement;
 use super::backend::{Backend, Side};
 use super::fuse::{LONGEST, chains, is_constant};
+use super::gather::gather;
 use super::live::At;
 use crate::ops::{Operator, Program};
 use crate::passes::{Switch, Switches};
@@ -17,8 +18,11 @@ use crate::program::{BlockId, Role};
 /// A unit: the operators of one launch.
 #[derive(Debug)]
 pub(super) struct Unit {
-    /// The positions of the operators in the block. If the first is not element-wise, the others are its epilogue.
+    /// The positions of the operators in the block. If the first is not element-wise, the others are its epilogue, or updates
+    /// as it is.
     pub(super) operators: Vec<usize>,
+    /// Whether they are several updates.
+    pub(super) is_gathered: bool,
     /// The side that they run on.
     pub(super) side: Side,
 }
@@ -35,28 +39,62 @@ pub(super) fn schedule<B: Backend>(
     let side = |operator: &Operator| Side::of(backend, &operator.op).unwrap_or_default();
     let ops = &program.block(id).ops;
     let mut units: Vec<Unit> = Vec::new();
-    // The unit that the next chain may be the epilogue of.
-    let mut body: Option<usize> = None;
     for operators in chains(program, id, live, arrangement, switches, &side) {
         let first = &ops[operators[0]];
-        let unit = Unit { side: side(first), operators };
-        if is_constant(first) {
-            units.push(unit);
-            continue;
-        }
-        let joined = body.filter(|&body| is_epilogue(backend, program, id, arrangement, &units[body], &unit));
-        match joined {
-            // The unit moves to the place of the chain, which reads constants in between.
+        let unit = Unit { side: side(first), operators, is_gathered: false };
+        let body =
+            switches.has(Switch::Epilogue).then(|| body_of(backend, program, id, arrangement, &units, &unit));
+        match body.flatten() {
+            // The unit moves to the place of the chain, which reads what is computed in between.
             Some(body) => {
-                let Unit { mut operators, side } = units.remove(body);
-                operators.extend(unit.operators);
-                units.push(Unit { operators, side });
+                let mut unit_of_body = units.remove(body);
+                unit_of_body.operators.extend(unit.operators);
+                units.push(unit_of_body);
             }
             None => units.push(unit),
         }
-        body = (joined.is_none() && switches.has(Switch::Epilogue)).then(|| units.len() - 1);
     }
-    units
+    match switches.has(Switch::Updates) {
+        true => gather(backend, ops, units),
+        false => units,
+    }
+}
+
+/// The last of the units that a chain may be the epilogue of. Units in between neither read nor change what that one
+/// computes from, and have no blocks, which may read anything.
+fn body_of<B: Backend>(
+    backend: &B,
+    program: &Program,
+    id: BlockId,
+    arrangement: &Arrangement,
+    units: &[Unit],
+    chain: &Unit,
+) -> Option<usize> {
+    let ops = &program.block(id).ops;
+    let is_constant = |unit: &Unit| is_constant(&ops[unit.operators[0]]);
+    if is_constant(chain) || !ops[chain.operators[0]].op.effects().element_wise {
+        return None;
+    }
+    // What the units behind the candidate read, and what they change.
+    let (mut read, mut changed) = (BTreeSet::new(), BTreeSet::new());
+    for (at, unit) in units.iter().enumerate().rev().filter(|(_, unit)| !is_constant(unit)) {
+        let operators = || unit.operators.iter().map(|&at| &ops[at]);
+        if operators().any(|operator| operator.op.effects().blocks) {
+            return None;
+        }
+        let stays = || {
+            let mut made =
+                operators().flat_map(|operator| operator.changed().chain(operator.outputs.iter().copied()));
+            made.any(|var| read.contains(&var))
+                || operators().any(|operator| operator.read().any(|var| changed.contains(&var)))
+        };
+        if is_epilogue(backend, program, id, arrangement, unit, chain) && !stays() {
+            return Some(at);
+        }
+        read.extend(operators().flat_map(Operator::read));
+        changed.extend(operators().flat_map(Operator::changed));
+    }
+    None
 }
 
 /// Whether a chain becomes the epilogue of the operator `body`.
@@ -89,5 +127,5 @@ fn is_epilogue<B: Backend>(
         && layout(*at) == layout(*begin)
         && chain.operators.iter().all(|&at| program.ty(ops[at].outputs[0]).dtype == program.ty(result).dtype)
         && chain.operators.len() < LONGEST
-        && chain.operators.iter().any(|&at| ops[at].inputs.contains(&result))
+        && chain.operators.iter().any(|&at| ops[at].read().any(|var| var == result))
 }

@@ -44,7 +44,9 @@ impl<K> Plan<K> {
                 Some(around) => format!("{name}: {}tape of loop {}", on(side), around.0),
                 None => format!("{name}: {}tape", on(side)),
             },
-            Home::Iteration { of, .. } => format!("{name}: in {}", self.slots[of.0].name),
+            Home::View { of, .. } | Home::Iteration { of, .. } => {
+                format!("{name}: in {}", self.slots[of.0].name)
+            }
             Home::Pool => format!("{name}: pool"),
             Home::Prepared => format!("{name}: prepared"),
             Home::Staging => format!("{name}: fallback {birth}..{death}"),

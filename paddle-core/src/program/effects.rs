@@ -16,6 +16,8 @@ pub struct Effects {
     /// Element `i` of the output depends only on the elements of the inputs that broadcast to `i`. Such operators fuse
     /// into one pass over tiles.
     pub element_wise: bool,
+    /// The output has the elements of the first input, in the same order.
+    pub same_elements: bool,
     /// The floating-point outputs have derivatives with respect to the floating-point inputs.
     pub differentiable: bool,
     /// The user asks by this operator that no gradient passes.
@@ -42,6 +44,7 @@ impl Effects {
         blocks: false,
         row_wise: false,
         element_wise: false,
+        same_elements: false,
         differentiable: true,
         stops_gradient: false,
         linear: Linear::No,

@@ -26,6 +26,27 @@ pub(super) trait Body: Send + Sync {
     }
 
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError>;
+
+    /// The work of a launch as shares, if threads may take them in any order, together with those of other kernels.
+    fn shares(&self) -> Option<&dyn Shares> {
+        None
+    }
+}
+
+/// The shares of a kernel that changes its operands.
+pub(super) trait Shares: Sync {
+    /// The number of shares, and the number of elements in each.
+    fn count(&self, operands: Operands<'_>) -> [usize; 2];
+
+    /// Works off one share.
+    ///
+    /// # Safety
+    /// Each share is worked off once, and nothing else uses the operands meanwhile.
+    #[allow(unsafe_code, reason = "shares change parts of the same operands")]
+    unsafe fn share(&self, machine: &Machine, operands: Operands<'_>, share: usize);
+
+    /// Changes what all shares have read.
+    fn finish(&self, operands: Operands<'_>);
 }
 
 /// The operands of a kernel, and its arithmetic.

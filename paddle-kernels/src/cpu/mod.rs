@@ -23,6 +23,7 @@ mod scratch;
 mod sequence_pieces;
 mod shared;
 mod sum;
+mod together;
 mod transpose;
 mod vector;
 mod view;
@@ -213,6 +214,10 @@ impl Backend for Cpu {
         ops::finishes(body)
     }
 
+    fn gathers(&self, update: &Op) -> bool {
+        ops::gathers(update)
+    }
+
     fn prefers(&self, op: &Op) -> Option<Layout> {
         ops::prefers_channels_last(op).then(Layout::channels_last)
     }
@@ -231,6 +236,7 @@ impl Backend for Cpu {
         }
         match group.body {
             Some(Body::Move(kind)) => moves::compile(kind, group).map(Kernel::new),
+            Some(Body::Updates(_)) => ops::compile_updates(group),
             Some(Body::Operator(_)) | None => ops::compile(group),
         }
     }

@@ -4,6 +4,8 @@
 //! operand, is a mistake of the plan that no user can cause, so it panics.
 #![allow(unsafe_code, reason = "makes slices of the memories")]
 
+use std::ops::Range;
+
 use paddle_core::plan::{ALIGNMENT, Launch, Location, Memories, OperandType};
 
 use super::epilogue::Finish;
@@ -140,6 +142,33 @@ impl<'a> Operands<'a> {
     #[inline]
     pub(super) fn write_address(&self, i: usize) -> *mut u8 {
         self.address(&self.signature.writes[i])
+    }
+
+    /// The first element of the `i`-th operand that is written.
+    ///
+    /// # Safety
+    /// No slice of this element is alive that may change it.
+    pub(super) unsafe fn peek<T: Element>(&self, i: usize) -> T {
+        let slot = &self.signature.writes[i];
+        assert!(slot.1.dtype == T::DTYPE && elements(&slot.1, self.sizes()) > 0, "an element of this type");
+        // SAFETY: the element was checked, is of this type and initialised. The caller ensures the rest.
+        unsafe { self.address(slot).cast::<T>().read() }
+    }
+
+    /// A part of the `i`-th operand that is written.
+    ///
+    /// # Safety
+    /// No other slice of these elements is alive.
+    pub(super) unsafe fn part<T: Element>(&self, i: usize, part: Range<usize>) -> &'a mut [T] {
+        let slot = &self.signature.writes[i];
+        assert_eq!(slot.1.dtype, T::DTYPE);
+        assert!(
+            part.start <= part.end && part.end <= elements(&slot.1, self.sizes()),
+            "inside of the operand"
+        );
+        // SAFETY: the elements were checked, are of this type and initialised, and the memory is borrowed exclusively for `'a`.
+        // The caller ensures the rest.
+        unsafe { std::slice::from_raw_parts_mut(self.address(slot).cast::<T>().add(part.start), part.len()) }
     }
 
     /// The operands that are read and those that are written. They do not overlap.

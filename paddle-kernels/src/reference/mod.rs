@@ -107,6 +107,10 @@ impl Backend for Reference {
         self.supports(body)
     }
 
+    fn gathers(&self, update: &Op) -> bool {
+        self.supports(update)
+    }
+
     fn prefers(&self, op: &Op) -> Option<Layout> {
         let is_of_images = matches!(
             op,
@@ -192,7 +196,7 @@ impl Backend for Reference {
                 Some(Body::Move(kind)) => {
                     Moving { backend: *self, group: &kernel.group, launch, memories }.run(kind)
                 }
-                Some(Body::Operator(_)) | None => kernel.compute(*self, launch, memories),
+                Some(Body::Operator(_) | Body::Updates(_)) | None => kernel.compute(*self, launch, memories),
             }
         });
     }

@@ -2,6 +2,7 @@
 
 use paddle_core::ops::Program;
 use paddle_core::plan::{Backend, Executor, Storage};
+use paddle_core::program::{DType, Type};
 use paddle_core::text;
 use paddle_kernels::Cpu;
 use paddle_kernels::reference::Reference;
@@ -9,13 +10,14 @@ use paddle_kernels::reference::Reference;
 use crate::draw::Draw;
 use crate::fed::on_grid;
 use crate::gradients::{Run, feeds};
+use crate::host::Host;
 use crate::on_every_device;
 
 /// What stands in front of an epilogue: its inputs, the operator, and the dimensions of its result.
 type Body = (&'static str, &'static str, &'static str, [usize; 3]);
 
 /// One for each way to compute a convolution, and others.
-const BODIES: [Body; 16] = [
+const BODIES: [Body; 17] = [
     ("filters of one element", "x: f32[_, 24, 7, 6], w: f32[40, 24, 1, 1]", "conv2d(x, w)", [40, 7, 6]),
     (
         "filters of one element with a stride",
@@ -82,6 +84,7 @@ const BODIES: [Body; 16] = [
     ("one channel", "x: f32[_, 1, 9, 8], w: f32[1, 1, 3, 3]", "conv2d(x, w)", [1, 7, 6]),
     ("images of one element", "x: f32[_, 5, 1, 1], w: f32[17, 5, 1, 1]", "conv2d(x, w)", [17, 1, 1]),
     ("products of matrices", "x: f32[_, 3, 20, 30], w: f32[30, 133]", "matmul_v2(x, w)", [3, 20, 133]),
+    ("rows of a table", "x: i64[_, 3, 20], w: f32[9, 33]", "lookup_table_v2(x, w)", [3, 20, 33]),
 ];
 
 /// The chains: operators behind `y`, the result of the body. `TYPE` stands for its type.
@@ -115,12 +118,21 @@ fn cases() -> impl Iterator<Item = (&'static Body, &'static str, bool)> {
     chains.flat_map(|(chain, is_kept)| BODIES.iter().map(move |body| (body, chain, is_kept)))
 }
 
+/// Numbers on the grid, or rows of a table.
+fn arbitrary(draw: &mut Draw, ty: &Type, count: usize, range: (f64, f64)) -> Host {
+    match ty.dtype {
+        DType::F32 => on_grid(draw, count, range),
+        dtype => draw.elements(dtype, count, (0.0, 8.0)),
+    }
+}
+
 fn epilogues_agree<B: Backend + Clone>(backend: &B) {
     let mut draw = Draw::new(21);
     for (at, (body, chain, is_kept)) in cases().enumerate() {
         let program = program(body, chain, is_kept);
         let rows = [2, 1, 3, 0][at % 4];
-        let feeds = feeds(&program, rows, &mut draw, |draw, _, _, count| on_grid(draw, count, (-0.5, 0.5)));
+        let feeds =
+            feeds(&program, rows, &mut draw, |draw, _, ty, count| arbitrary(draw, ty, count, (-0.5, 0.5)));
         let expected = Run::new(Reference::double(), &program).outputs(&feeds);
         let found = Run::new(backend.clone(), &program).outputs(&feeds);
         for (found, expected) in found.iter().zip(&expected) {
@@ -141,7 +153,8 @@ fn epilogues_have_the_same_bits_on_any_number_of_threads() {
     let mut draw = Draw::new(22);
     for (body, chain, is_kept) in cases() {
         let program = program(body, chain, is_kept);
-        let feeds = feeds(&program, 2, &mut draw, |draw, _, _, count| on_grid(draw, count, (-1.0, 1.0)));
+        let feeds =
+            feeds(&program, 2, &mut draw, |draw, _, ty, count| arbitrary(draw, ty, count, (-1.0, 1.0)));
         let outputs = |threads| Run::new(Cpu::with_threads(threads).unwrap(), &program).outputs(&feeds);
         let one = outputs(1);
         for threads in [2, 3, 7] {
@@ -173,6 +186,45 @@ const NORMALISED: &str = "program {
   }
 }";
 
+/// Layers are normalised with further results, and so are their gradients.
+const LAYERS: &str = "program {
+  rows _
+  block 0 (x: f32[_, 6, 50], scale: f32[50], bias: f32[50], other: f32[_, 6, 50]) {
+    n: f32[_, 6, 50], mean: f32[_, 6], variance: f32[_, 6] = layer_norm(x, scale, bias, begin_norm_axis=2)
+    y: f32[_, 6, 50] = relu(n)
+    g: f32[_, 6, 50], scale_grad: f32[50], bias_grad: f32[50] = layer_norm_grad(x, scale, mean, variance, y, begin_norm_axis=2)
+    total: f32[50] = reduce_sum(y, axes=[0, 1])
+    z: f32[_, 6, 50] = elementwise_add(other, g)
+    return y, z, total, scale_grad, bias_grad
+  }
+}";
+
+/// A sum stands between the gradient and the addition, which ends its launch all the same.
+#[test]
+fn bodies_move_to_their_epilogues() {
+    let program = text::parse(LAYERS).unwrap_or_else(|error| panic!("{error:?}"));
+    let executor = Executor::new(Cpu::with_threads(1).unwrap(), &program, &Storage::new()).unwrap();
+    let plan = executor.plan().to_string();
+    assert!(
+        plan.contains("layer_norm + relu(") && plan.contains("layer_norm_grad + elementwise_add("),
+        "{plan}"
+    );
+    assert_eq!(plan.matches(" -> ").count(), 3, "{plan}");
+}
+
+fn layers_have_epilogues<B: Backend + Clone>(backend: &B) {
+    let program = text::parse(LAYERS).unwrap_or_else(|error| panic!("{error:?}"));
+    let mut draw = Draw::new(24);
+    for rows in [3, 0, 40] {
+        let feeds = feeds(&program, rows, &mut draw, |draw, _, _, count| on_grid(draw, count, (0.1, 1.0)));
+        let expected = Run::new(Reference::double(), &program).outputs(&feeds);
+        let found = Run::new(backend.clone(), &program).outputs(&feeds);
+        for (found, expected) in found.iter().flatten().zip(expected.iter().flatten()) {
+            assert!((found - expected).abs() < 2e-3 * (1.0 + expected.abs()), "{found}, {expected}");
+        }
+    }
+}
+
 fn normalisation_has_epilogues<B: Backend + Clone>(backend: &B) {
     let program = text::parse(NORMALISED).unwrap_or_else(|error| panic!("{error:?}"));
     let mut draw = Draw::new(23);
@@ -184,4 +236,4 @@ fn normalisation_has_epilogues<B: Backend + Clone>(backend: &B) {
     }
 }
 
-on_every_device!(epilogues_agree, normalisation_has_epilogues);
+on_every_device!(epilogues_agree, layers_have_epilogues, normalisation_has_epilogues);

@@ -2,10 +2,10 @@
 
 use paddle_core::ops::{
     Binary, BinaryKind, Compare, CompareKind, Fill, If, Matmul, Number, Op, Program, Reduce, ReduceKind,
-    Scale, Softmax, Unary, UnaryKind, While,
+    Reshape, Scale, Softmax, Unary, UnaryKind, While,
 };
 use paddle_core::plan::Backend;
-use paddle_core::program::{BlockId, DType, Site, Type, VarId};
+use paddle_core::program::{BlockId, DType, Dim, Site, Type, VarId};
 use paddle_kernels::differences::{Compared, Differentiated};
 use paddle_kernels::reference::Reference;
 
@@ -73,6 +73,11 @@ impl Generator<'_> {
         self.append(block, op, &[x])
     }
 
+    fn reshape(&mut self, block: BlockId, dims: &[i64], x: VarId) -> VarId {
+        let dims = dims.iter().copied().map(Dim::from).collect();
+        self.append(block, Reshape { dims }, &[x])
+    }
+
     /// Appends one or a few operators to a block. Their results are bounded by their inputs.
     fn arithmetic(&mut self, block: BlockId, values: &[Value]) -> Value {
         let (x, y) = (self.pick(values, Shape::Wide), self.pick(values, Shape::Wide));
@@ -93,6 +98,11 @@ impl Generator<'_> {
             6 => {
                 let mean = self.reduce(block, &[], x);
                 (self.binary(block, BinaryKind::Mul, mean, scalar), Shape::Scalar)
+            }
+            7 => {
+                let tall = self.reshape(block, &[WIDTH, 1], x);
+                let tall = self.unary(block, UnaryKind::Tanh, tall);
+                (self.reshape(block, &[WIDTH], tall), Shape::Wide)
             }
             _ => {
                 let result = self.binary(block, kind, x, operand);

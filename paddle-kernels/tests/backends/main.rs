@@ -37,7 +37,9 @@ mod samples;
 mod shards;
 mod table;
 mod terms;
+mod together;
 mod tolerance;
+mod views;
 
 /// Makes a test of each function, for each backend.
 macro_rules! on_every_backend {

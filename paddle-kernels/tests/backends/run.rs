@@ -122,8 +122,8 @@ impl<'a, B: Backend> Placed<'a, B> {
     /// The written operands: the outputs, then the changed states.
     pub(crate) fn written(&self) -> impl Iterator<Item = (&'a OperandType, Location)> {
         let Group { inputs, outputs, .. } = &self.case.group;
-        let op = self.case.group.operators().next().expect("a case has an operator");
-        let changed = op.changed().map(|operand| match operand {
+        let changed = self.case.group.operators().flat_map(|op| op.changed());
+        let changed = changed.map(|operand| match operand {
             Operand::Input(i) => i,
             other => panic!("{other:?} is changed"),
         });

@@ -43,6 +43,10 @@ impl<B: Backend> Backend for Lacking<B> {
         self.device.fuses(body)
     }
 
+    fn gathers(&self, update: &Op) -> bool {
+        self.device.gathers(update)
+    }
+
     fn prefers(&self, op: &Op) -> Option<Layout> {
         self.device.prefers(op)
     }

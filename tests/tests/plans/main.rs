@@ -33,7 +33,7 @@ mod nets {
     pub fn images(x: Tensor<f32, _, 4, 8, 8>) -> Tensor<f32, _, 16> {
         let first = relu(batch_norm(conv2d(x, 16, 3, padding = 1)));
         let second = batch_norm(conv2d(first, 16, 3, padding = 1));
-        reshape(pool2d(relu(second + first), 8, kind = avg), [16])
+        softmax(reshape(pool2d(relu(second + first), 8, kind = avg), [16]))
     }
 
     /// A recurrent network whose step is one product of what is read and what is remembered.
@@ -251,4 +251,8 @@ passes! {
         "neighbouring element-wise operators over one shape are one launch",
     epilogue Epilogue mlp
         "element-wise operators behind a product end its launch",
+    views Views images
+        "what is reshaped is in the memory of the value that it is made of",
+    updates Updates mlp
+        "the updates of all parameters are one launch",
 }

@@ -69,6 +69,12 @@ pub trait Operation {
         of_shards_by_rows(self.schema().effects, program, operator, output)
     }
 
+    /// For an output whose elements are neighbours in the first input, in the same order: the number of elements in front of
+    /// them. `None` for all others. The schema has it, unless it depends on attributes or types.
+    fn begins_at(&self, _program: &Program, _operator: &Operator, _output: usize) -> Option<usize> {
+        self.schema().effects.same_elements.then_some(0)
+    }
+
     /// The kind of computation, if passes treat it specially.
     fn form(&self, _program: &Program, _operator: &Operator) -> Option<Form> {
         None

@@ -152,6 +152,15 @@ pub struct GroupOp {
 }
 
 impl GroupOp {
+    /// The inputs whose elements the operator reads.
+    pub fn read(&self) -> impl Iterator<Item = Operand> + '_ {
+        self.inputs
+            .iter()
+            .enumerate()
+            .filter(|(k, _)| self.op.operation().input(*k).is_read)
+            .map(|(_, &input)| input)
+    }
+
     /// The inputs that the operator changes in place.
     pub fn changed(&self) -> impl Iterator<Item = Operand> + '_ {
         self.inputs
@@ -167,6 +176,8 @@ impl GroupOp {
 pub enum Body {
     /// An operator that is not element-wise.
     Operator(GroupOp),
+    /// Operators without outputs, in any order: none reads or changes what another one changes.
+    Updates(Vec<GroupOp>),
     /// A move of values, rows or sequences.
     Move(Move),
 }
@@ -253,10 +264,11 @@ impl Group {
 
     /// The operators, in order.
     pub fn operators(&self) -> impl Iterator<Item = &GroupOp> {
-        let body = self.body.iter().filter_map(|body| match body {
-            Body::Operator(op) => Some(op),
-            Body::Move(_) => None,
-        });
-        body.chain(&self.epilogue)
+        let body = match &self.body {
+            Some(Body::Operator(op)) => std::slice::from_ref(op),
+            Some(Body::Updates(ops)) => ops,
+            Some(Body::Move(_)) | None => &[],
+        };
+        body.iter().chain(&self.epilogue)
     }
 }

@@ -157,6 +157,11 @@ pub trait Backend {
         false
     }
 
+    /// Whether the backend compiles groups of several such operators, which change parameters and states and have no outputs.
+    fn gathers(&self, _update: &Op) -> bool {
+        false
+    }
+
     /// The layout in which this operator is fastest.
     fn prefers(&self, _op: &Op) -> Option<Layout> {
         None

@@ -11,7 +11,9 @@ use super::code::{GrownSizes, LoopId, MadeSize};
 use super::fuse::is_constant;
 use super::live::{At, live};
 use super::prepare::prepared;
+use super::views::views;
 use crate::ops::{Op, Operator, Program};
+use crate::passes::{Switch, Switches};
 use crate::program::{BlockId, Definition, RowOrigin, RowsId, SymbolId, VarId};
 
 /// Facts about a program.
@@ -34,6 +36,10 @@ pub(super) struct Facts {
     /// For a value that has the rows of all iterations of a loop: the variables of the body that are the part of one
     /// iteration. These are an item or a collected result.
     pub(super) parts: BTreeMap<VarId, Vec<VarId>>,
+    /// Values that may be in the memory of others, and the number of elements there in front of them.
+    pub(super) views: BTreeMap<VarId, usize>,
+    /// For each value, those that may be views of it.
+    pub(super) viewed: BTreeMap<VarId, Vec<VarId>>,
     /// The loop of each block that is the body of a loop.
     pub(super) loop_of: BTreeMap<BlockId, LoopId>,
     /// For each loop, whether a gradient block of its body runs.
@@ -52,8 +58,8 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// Collects the facts. `prepares` says whether operators may be prepared.
-    pub(super) fn new(program: &Program, prepares: bool) -> Self {
+    /// Collects the facts that the passes which are on need.
+    pub(super) fn new(program: &Program, switches: Switches) -> Self {
         let live = live(program);
         let mut readers: BTreeMap<VarId, Vec<At>> = BTreeMap::new();
         let mut kept: BTreeSet<VarId> = program.gradients().iter().map(|pair| pair.gradient).collect();
@@ -112,8 +118,23 @@ impl Facts {
         let operators = live.iter().map(|at| &program.block(at.0).ops[at.1]);
         let changed: BTreeSet<VarId> = operators.flat_map(Operator::changed).collect();
         let is_fixed = |var| is_constant_parameter(program, &changed, var);
-        let prepared =
-            if prepares { prepared(program, &live, &kept, &constants, is_fixed) } else { BTreeSet::new() };
+        // A number of elements differs between batches.
+        let mut of_all_runs = constants.clone();
+        of_all_runs.retain(|_, at: &mut At| program.block(at.0).ops[at.1].inputs.is_empty());
+        let prepared = match switches.has(Switch::Prepare) {
+            true => prepared(program, &live, &kept, &of_all_runs, is_fixed),
+            false => BTreeSet::new(),
+        };
+        let escapes = |var: VarId| kept.contains(&var) || results.contains_key(&var);
+        let views = match switches.has(Switch::Views) {
+            true => views(program, &live, escapes),
+            false => BTreeMap::new(),
+        };
+        let mut viewed: BTreeMap<VarId, Vec<VarId>> = BTreeMap::new();
+        for (&view, &(of, _)) in &views {
+            viewed.entry(of).or_default().push(view);
+        }
+        let views = views.into_iter().map(|(view, (_, first))| (view, first)).collect();
         let outputs = prepared.iter().flat_map(|at| &program.block(at.0).ops[at.1].outputs);
         let prepared_values = outputs.copied().collect();
         let makers = Makers::new(program);
@@ -141,6 +162,8 @@ impl Facts {
             prepared,
             prepared_values,
             parts,
+            views,
+            viewed,
             loop_of,
             recorded,
             used,

@@ -25,6 +25,8 @@ fn sequences(program: &Program, operator: &Operator) -> impl Iterator<Item = Row
 enum Source {
     /// A value in a layout.
     Value(VarId, Layout),
+    /// A value of which only the shape is needed.
+    Shape(VarId),
     /// The offsets of the sequences whose tokens these are.
     Offsets(RowsId),
 }
@@ -56,7 +58,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         };
         let mut known: BTreeMap<(VarId, Layout), Operand> = BTreeMap::new();
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-        let mut multiplications = Vec::new();
+        let (mut multiplications, mut updates) = (Vec::new(), Vec::new());
         for (operator, &at) in operators.iter().zip(&unit.operators) {
             let at = (id, at);
             let element_wise = operator.op.effects().element_wise;
@@ -67,13 +69,26 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 let operand = match known.get(&key) {
                     Some(&operand) => operand,
                     None => match self.constant(input).filter(|_| element_wise) {
-                        Some(fill) => {
-                            let ty = program.ty(operator.outputs[0]).with_dtype(fill.ty.dtype);
+                        Some(made) => {
+                            let ty = program.ty(operator.outputs[0]).with_dtype(program.ty(input).dtype);
                             let like = self.operand_of(at, operator.outputs[0]);
                             group.temporaries.push(OperandType { dtype: ty.dtype, ..like });
                             let operand = Operand::Temporary(group.temporaries.len() - 1);
-                            let op = Fill { value: fill.value, ty }.into();
-                            group.epilogue.push(GroupOp { op, inputs: Vec::new(), outputs: vec![operand] });
+                            let op = match &made.op {
+                                Op::Fill(fill) => Fill { value: fill.value, ty }.into(),
+                                op => op.clone(),
+                            };
+                            // It needs the shapes of its inputs alone.
+                            let mut shapes = Vec::new();
+                            for &of in &made.inputs {
+                                shapes.push(Operand::Input(inputs.len()));
+                                inputs.push(Source::Shape(of));
+                                group.inputs.push(self.operand_type(of));
+                            }
+                            if !shapes.is_empty() {
+                                multiplications.push(None);
+                            }
+                            group.epilogue.push(GroupOp { op, inputs: shapes, outputs: vec![operand] });
                             operand
                         }
                         None => {
@@ -118,8 +133,12 @@ impl<'a, B: Backend> Lowering<'a, B> {
             let op = GroupOp { op: operator.op.clone(), inputs: reads, outputs: writes };
             match element_wise {
                 true => group.epilogue.push(op),
+                false if unit.is_gathered => updates.push(op),
                 false => group.body = Some(Body::Operator(op)),
             }
+        }
+        if unit.is_gathered {
+            group.body = Some(Body::Updates(updates));
         }
         if outputs.is_empty() && !first.op.effects().state {
             return Ok(());
@@ -135,6 +154,10 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 Source::Offsets(rows) => {
                     let slot = self.offsets(*rows)?;
                     reads.push(self.copied_to_side(slot, unit.side, code));
+                    continue;
+                }
+                Source::Shape(var) => {
+                    reads.push(self.shape_slot(*var));
                     continue;
                 }
                 Source::Value(var, layout) => (*var, layout),
@@ -246,13 +269,13 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Some(Product { counter: self.stats.counter(place, operator.site.role), rows })
     }
 
-    /// The constant that the value is, if it is one.
-    pub(super) fn constant(&self, var: VarId) -> Option<&'a Fill> {
+    /// The operator that makes the constant that the value is, if it is one, and groups on either side may absorb it.
+    pub(super) fn constant(&self, var: VarId) -> Option<&'a Operator> {
         let at = self.facts.constants.get(&var)?;
-        match &self.program.block(at.0).ops[at.1].op {
-            Op::Fill(fill) => Some(fill),
-            _ => None,
-        }
+        let operator = &self.program.block(at.0).ops[at.1];
+        let is_supported = self.backend.supports(&operator.op)
+            && self.backend.fallback().is_none_or(|fallback| fallback.supports(&operator.op));
+        is_supported.then_some(operator)
     }
 
     /// Whether a value of a unit needs memory: something outside of the unit reads it, and does not absorb it.

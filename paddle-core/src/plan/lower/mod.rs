@@ -7,6 +7,7 @@ mod moves;
 mod slots;
 mod spaces;
 mod unwind;
+mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +25,7 @@ use super::schedule::schedule;
 use super::stats::RunStats;
 use super::storage::{Storage, changed_in_use};
 use crate::ops::{Custom, Op, Operator, Program};
-use crate::passes::{Switch, Switches};
+use crate::passes::Switches;
 use crate::program::{BlockId, Dim, Role, RowOrigin, RowsId, Symbol, SymbolId, VarId};
 
 /// Plans a program for a backend.
@@ -118,7 +119,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         numbers: Numbers,
         switches: Switches,
     ) -> Self {
-        let facts = Facts::new(program, switches.has(Switch::Prepare));
+        let facts = Facts::new(program, switches);
         Lowering {
             backend,
             program,
@@ -228,7 +229,9 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let units = schedule(self.backend, self.program, id, prepared, &self.arrangement, self.switches);
         for unit in units {
             self.now += 1;
-            self.launch(id, &unit, &mut code)?;
+            if !self.view(id, &unit)? {
+                self.launch(id, &unit, &mut code)?;
+            }
         }
         // Copies in other layouts are in memory that runs share for other values.
         self.memory.arranged.clear();
@@ -247,6 +250,9 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let arranged = self.memory.arranged.clone();
         for unit in units {
             self.now += 1;
+            if self.view(id, &unit)? {
+                continue;
+            }
             let operator = &block.ops[unit.operators[0]];
             // The operators of an inner block belong to the operator that owns the block.
             let updates = id == Program::GLOBAL && operator.site.role == Role::Optimize;
@@ -371,7 +377,10 @@ impl<'a, B: Backend> Lowering<'a, B> {
             backups,
             origins: self.origins,
             work: self.work,
-            moving: self.operands.iter().map(|slot| self.memory.slots[slot.0].home.is_moving()).collect(),
+            moving: {
+                let slots = &self.memory.slots;
+                self.operands.iter().map(|slot| slots[slot.0].home.is_moving(slots)).collect()
+            },
             operands: self.operands,
             slots: self.memory.slots,
             spaces: self.rows.spaces,

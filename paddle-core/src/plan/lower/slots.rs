@@ -129,11 +129,22 @@ impl<B: Backend> Lowering<'_, B> {
 
     /// Whether a gradient block reads the value, or a part of it, which the forward block defines.
     pub(super) fn is_saved(&self, var: VarId) -> bool {
-        let defined_in = self.program.var(var).block;
+        self.is_saved_from(var, self.program.var(var).block)
+    }
+
+    /// Whether a block that is not in `defined_in` reads the value, a part of it, or a view of it.
+    fn is_saved_from(&self, var: VarId, defined_in: BlockId) -> bool {
         let reads = self.facts.readers.get(&var).into_iter().flatten().map(|at| at.0);
         let results = self.facts.results.get(&var).into_iter().flatten().copied();
         reads.chain(results).any(|block| !self.is_below(block, defined_in))
             || self.facts.parts.get(&var).into_iter().flatten().any(|&part| self.is_saved(part))
+            || self
+                .facts
+                .viewed
+                .get(&var)
+                .into_iter()
+                .flatten()
+                .any(|&view| self.is_saved_from(view, defined_in))
     }
 
     /// Whether `block` is `outer`, or is nested in it.
@@ -219,7 +230,7 @@ impl<B: Backend> Lowering<'_, B> {
     /// Extends the lifetime of a slot to the current instruction, and to the end of every loop that began after the
     /// slot.
     pub(super) fn touch(&mut self, slot: SlotId) {
-        if let Home::Iteration { of, .. } = self.memory.slots[slot.0].home {
+        if let Home::View { of, .. } | Home::Iteration { of, .. } = self.memory.slots[slot.0].home {
             self.touch(of);
         }
         let life = &mut self.memory.slots[slot.0].life;

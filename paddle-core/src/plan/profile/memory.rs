@@ -93,7 +93,7 @@ impl MemoryProfile {
         let variable = |(at, slot): (usize, &Slot)| {
             let (kind, bytes) = match slot.home {
                 // It is inside of another slot.
-                Home::Iteration { .. } => return None,
+                Home::View { .. } | Home::Iteration { .. } => return None,
                 Home::Arena => (MemoryKind::Arena, layout.room[at]),
                 Home::Pool => (MemoryKind::Pool, layout.room[at]),
                 Home::Prepared => (MemoryKind::Prepared, layout.room[at]),

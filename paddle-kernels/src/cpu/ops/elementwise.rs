@@ -8,11 +8,11 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-use paddle_core::ops::Coefficients;
-use paddle_core::plan::{KernelError, OperandType};
+use paddle_core::ops::{Coefficients, Number};
+use paddle_core::plan::{Extent, KernelError, OperandType};
 use paddle_core::program::DType;
 
-use super::fill;
+use super::{expand, fill};
 use crate::cpu::broadcast::Broadcast;
 use crate::cpu::epilogue::{InRegisters, Pattern};
 use crate::cpu::kernel::{Body, Machine};
@@ -62,9 +62,31 @@ struct Step {
 /// A tile of one value.
 #[derive(Debug)]
 struct Constant {
-    bits: u64,
-    bytes: usize,
+    value: Value,
+    dtype: DType,
     to: usize,
+}
+
+/// The value of a constant.
+#[derive(Debug)]
+enum Value {
+    /// The bits of one that is known.
+    Bits(u64),
+    /// The product of these sizes.
+    Count(Vec<Extent>),
+}
+
+impl Constant {
+    /// The bits in a launch with these sizes.
+    fn bits(&self, sizes: &[usize]) -> u64 {
+        match &self.value {
+            Value::Bits(bits) => *bits,
+            Value::Count(extents) => {
+                let count = Number::Float(expand::product(extents, sizes));
+                fill::bits(count, self.dtype).expect("a floating-point type")
+            }
+        }
+    }
 }
 
 /// A tile of an operand whose shape differs from that of the group.
@@ -195,8 +217,9 @@ impl<'a> Run<'a> {
         let scratch = (&raw mut scratch).cast::<u8>();
         let longest = self.tile.min(range.len());
         for constant in constants {
+            let bits = constant.bits(self.operands.sizes());
             // SAFETY: scratch holds a tile there.
-            unsafe { fill::fill(constant.bits, constant.bytes, self.scratch(scratch, constant.to), longest) };
+            unsafe { fill::fill(bits, constant.dtype.bytes(), self.scratch(scratch, constant.to), longest) };
         }
         // What repeats with a period that divides the length of tiles and the first element is the same in each tile.
         let period = |spread: &Spread| {

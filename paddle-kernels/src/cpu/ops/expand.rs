@@ -4,7 +4,9 @@ use std::marker::PhantomData;
 
 use paddle_core::ops::{Assign, Expand, Size};
 use paddle_core::plan::{Extent, Group, GroupOp, KernelError, Operand, Unsupported};
+use paddle_core::program::DType;
 
+use super::elementwise::Link;
 use super::{Compile, elementwise};
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
@@ -34,6 +36,21 @@ impl Compile for Expand {
         let in_place = true;
         Ok((Signature { reads: vec![(at, x)], writes: vec![out], in_place }, body))
     }
+
+    fn link(&self, dtype: DType) -> Option<Link> {
+        Some(Link::copy(dtype))
+    }
+}
+
+/// The sizes of these axes, or of all if there are none.
+pub(super) fn counted(shape: &[Extent], axes: &[i64]) -> Vec<Extent> {
+    let counted = shape.iter().enumerate().filter(|(axis, _)| is_reduced(axes, *axis));
+    counted.map(|(_, extent)| *extent).collect()
+}
+
+/// The product of sizes, as numbers that may be larger than any memory.
+pub(super) fn product(extents: &[Extent], sizes: &[usize]) -> f64 {
+    extents.iter().fold(1.0, |count, extent| count * extent.get(sizes) as f64)
 }
 
 struct Count<T> {
@@ -44,19 +61,21 @@ struct Count<T> {
 impl Compile for Size {
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let ((_, x), out) = (single.input(0)?, single.output(0)?);
-        let axes = x.shape.iter().enumerate().filter(|(axis, _)| is_reduced(&self.axes, *axis));
-        let extents = axes.map(|(_, extent)| *extent).collect();
+        let extents = counted(&x.shape, &self.axes);
         let dtype = out.1.dtype;
         let body: Box<dyn Body> =
             with_float!(single, dtype, T => Box::new(Count::<T> { extents, element: PhantomData }));
         Ok((single.signature([], [out]), body))
     }
+
+    fn link(&self, _dtype: DType) -> Option<Link> {
+        Some(Link::Count(self.axes.clone()))
+    }
 }
 
 impl<T: Float> Body for Count<T> {
     fn launch(&self, _: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
-        let count =
-            self.extents.iter().fold(1.0, |count, extent| count * extent.get(operands.sizes()) as f64);
+        let count = product(&self.extents, operands.sizes());
         let (_, writes) = operands.split();
         writes.one::<T>().fill(T::of(count));
         Ok(())

@@ -46,22 +46,28 @@ impl Compile for LookupTable {
         }));
         Ok((single.signature([ids, table], [out]), body))
     }
+
+    fn finishes(&self) -> bool {
+        true
+    }
 }
 
 impl<T: Float> Body for Look<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let (entries, size) = (self.entries.get(operands.sizes()), self.size.get(operands.sizes()).max(1));
+        let finish = operands.finish();
         let (reads, writes) = operands.split();
         let (ids, table, out) = (reads.get::<i64>(0), reads.get::<T>(1), writes.one::<T>());
         check(ids, entries)?;
         let rows = (PIECE / size).max(1);
         pieces(&machine.team, out, rows * size, &|index, out| {
-            for (out, id) in out.chunks_exact_mut(size).zip(&ids[index * rows..]) {
+            for (row, id) in out.chunks_exact_mut(size).zip(&ids[index * rows..]) {
                 match *id == self.padding_idx {
-                    true => out.fill(T::ZERO),
-                    false => out.copy_from_slice(&table[*id as usize * size..][..size]),
+                    true => row.fill(T::ZERO),
+                    false => row.copy_from_slice(&table[*id as usize * size..][..size]),
                 }
             }
+            finish.piece(out, index * rows * size);
         });
         Ok(())
     }

@@ -62,6 +62,7 @@ use paddle_core::program::DType;
 use self::elementwise::Link;
 use super::epilogue::body_of;
 use super::kernel::{Compiled, Kernel, Single, unsupported};
+use super::together::together;
 
 /// How the CPU computes an operator. An element-wise operator implements [`link`](Compile::link), and any other one
 /// [`compile`](Compile::compile).
@@ -88,6 +89,11 @@ trait Compile {
 
     /// Whether the kernel computes an epilogue behind its first result.
     fn finishes(&self) -> bool {
+        false
+    }
+
+    /// Whether the operator is launched together with others that update parameters.
+    fn gathers(&self) -> bool {
         false
     }
 
@@ -129,6 +135,17 @@ pub(super) fn takes_channels_last(op: &Op, operand: usize) -> Takes {
 /// Whether the operator's kernel computes an epilogue.
 pub(super) fn finishes(op: &Op) -> bool {
     compiler(op).finishes()
+}
+
+/// Whether the operator is launched together with others that update parameters.
+pub(super) fn gathers(op: &Op) -> bool {
+    compiler(op).gathers()
+}
+
+/// Compiles a group of updates.
+pub(super) fn compile_updates(group: &Group) -> Result<Kernel, Unsupported> {
+    let updates = group.operators().map(|op| compiler(&op.op).compile(&Single::new(group, op)));
+    Ok(Kernel::new(together(updates.collect::<Result<_, _>>()?)))
 }
 
 pub(super) fn compile(group: &Group) -> Result<Kernel, Unsupported> {

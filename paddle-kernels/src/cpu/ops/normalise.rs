@@ -101,12 +101,20 @@ impl Compile for LayerNorm {
         let x = single.input(0)?;
         compile(single, Shape::of_layers(&x.1, self.begin_norm_axis, self.epsilon))
     }
+
+    fn finishes(&self) -> bool {
+        true
+    }
 }
 
 impl Compile for GroupNorm {
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let x = single.input(0)?;
         compile(single, Shape::of_groups(&x.1, self.groups, self.epsilon))
+    }
+
+    fn finishes(&self) -> bool {
+        true
     }
 }
 
@@ -121,7 +129,7 @@ fn compile(single: &Single<'_>, shape: Shape) -> Result<Compiled, Unsupported> {
 
 impl<T: Float> Body for Forward<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
-        let runs = self.shape.runs::<T>(operands.sizes());
+        let (runs, finish) = (self.shape.runs::<T>(operands.sizes()), operands.finish());
         let (reads, writes) = operands.split();
         let (x, scale, bias) = (reads.get::<T>(0), reads.get::<T>(1), reads.get::<T>(2));
         let [y, mean, variance] = writes.all::<T, 3>();
@@ -143,6 +151,7 @@ impl<T: Float> Body for Forward<T> {
                     y,
                     [mean, variance],
                 );
+                finish.piece(y, first * length);
             },
         );
         Ok(())
@@ -190,12 +199,20 @@ impl Compile for LayerNormGrad {
         let x = single.input(0)?;
         compile_grad(single, Shape::of_layers(&x.1, self.0.begin_norm_axis, self.0.epsilon))
     }
+
+    fn finishes(&self) -> bool {
+        true
+    }
 }
 
 impl Compile for GroupNormGrad {
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let x = single.input(0)?;
         compile_grad(single, Shape::of_groups(&x.1, self.0.groups, self.0.epsilon))
+    }
+
+    fn finishes(&self) -> bool {
+        true
     }
 }
 
@@ -210,7 +227,7 @@ fn compile_grad(single: &Single<'_>, shape: Shape) -> Result<Compiled, Unsupport
 
 impl<T: Float> Body for Backward<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
-        let runs = self.shape.runs::<T>(operands.sizes());
+        let (runs, finish) = (self.shape.runs::<T>(operands.sizes()), operands.finish());
         let (reads, writes) = operands.split();
         let [x, scale, mean, variance, grad] = [0, 1, 2, 3, 4].map(|i| reads.get::<T>(i));
         let [x_grad, scale_grad, bias_grad] = writes.all::<T, 3>();
@@ -224,6 +241,7 @@ impl<T: Float> Body for Backward<T> {
             let first = index * of_piece;
             let part = first * length..first * length + out.len();
             values(machine.isa, runs, first, [&x[part.clone()], &grad[part]], [scale, mean, variance], out);
+            finish.piece(out, first * length);
         });
         Ok(())
     }

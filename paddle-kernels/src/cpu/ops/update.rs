@@ -7,7 +7,7 @@ use paddle_core::plan::{KernelError, Unsupported};
 
 use super::Compile;
 use crate::cpu::isa::dispatch;
-use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
+use crate::cpu::kernel::{Body, Compiled, Machine, Shares, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::{Operands, Signature};
 use crate::cpu::pieces::{groups, pieces};
@@ -46,6 +46,10 @@ impl Compile for Update {
         }
         let body = self.with_rule(Compiler { single, powers })?;
         Ok((Signature { reads, writes, in_place: false }, body))
+    }
+
+    fn gathers(&self) -> bool {
+        true
     }
 }
 
@@ -235,5 +239,55 @@ impl<T: Float, R: Rule> Body for ParameterUpdate<T, R> {
             },
         );
         Ok(())
+    }
+
+    fn shares(&self) -> Option<&dyn Shares> {
+        // The trust of a scaled rule depends on all elements of its parameter.
+        (!R::SCALED).then_some(self)
+    }
+}
+
+impl<T: Float, R: Rule> ParameterUpdate<T, R> {
+    /// The operands that are written and advance, each with its power.
+    fn advancing(&self) -> impl Iterator<Item = (usize, &Power)> {
+        (1 + R::STATES..).zip(self.powers.iter().filter(|power| power.advances))
+    }
+}
+
+#[allow(unsafe_code, reason = "shares change parts of the same operands")]
+impl<T: Float, R: Rule> Shares for ParameterUpdate<T, R> {
+    fn count(&self, operands: Operands<'_>) -> [usize; 2] {
+        let elements = operands.split().0.get::<T>(0).len();
+        [elements.div_ceil(PIECE), elements.min(PIECE)]
+    }
+
+    unsafe fn share(&self, machine: &Machine, operands: Operands<'_>, share: usize) {
+        let (reads, _) = operands.split();
+        let gradient = reads.get::<T>(0);
+        let mut once =
+            Once { rate: reads.get::<T>(1)[0], powers: [T::of(1.0); MOST_POWERS], trust: T::of(1.0) };
+        let (mut read, mut written) = (2, 1 + R::STATES);
+        for (now, power) in once.powers.iter_mut().zip(&self.powers) {
+            *now = match power.advances {
+                // SAFETY: shares only read it.
+                true => unsafe { operands.peek::<T>(written) },
+                false => reads.get::<T>(read)[0],
+            };
+            written += usize::from(power.advances);
+            read += usize::from(!power.advances);
+        }
+        let part = share * PIECE..gradient.len().min((share + 1) * PIECE);
+        // SAFETY: no other share has this part.
+        let change = |k: usize| unsafe { operands.part::<T>(k, part.clone()) };
+        let states = std::array::from_fn(|k| if k < R::STATES { change(1 + k) } else { &mut [][..] });
+        sweep(machine.isa, &self.rule, once, change(0), &gradient[part.clone()], states);
+    }
+
+    fn finish(&self, operands: Operands<'_>) {
+        for (k, power) in self.advancing() {
+            // SAFETY: all shares are worked off.
+            let now = unsafe { operands.part::<T>(k, 0..1) };
+            now[0] *= T::of(power.rate);
+        }
     }
 }

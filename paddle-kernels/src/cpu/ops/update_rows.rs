@@ -89,6 +89,10 @@ impl Compile for UpdateRows {
         let body = self.update.with_rule(Compiler { single, op: self })?;
         Ok((Signature { reads, writes, in_place: false }, body))
     }
+
+    fn gathers(&self) -> bool {
+        true
+    }
 }
 
 struct Compiler<'a> {

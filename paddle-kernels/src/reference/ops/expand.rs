@@ -15,6 +15,7 @@ impl Evaluate for Expand {
 
 impl Evaluate for Size {
     fn evaluate(&self, call: &Call<'_>) -> Results {
-        Ok(vec![Values::round(call.output_dtype(0), vec![extent(&call.shape(0), &self.axes) as f64])])
+        let count = call.output_shape(0).iter().product();
+        Ok(vec![Values::round(call.output_dtype(0), vec![extent(&call.shape(0), &self.axes) as f64; count])])
     }
 }

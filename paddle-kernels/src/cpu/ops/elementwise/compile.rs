@@ -1,16 +1,18 @@
 //! Compiles a group of element-wise operators to the steps of a program.
 
-use paddle_core::ops::{Coefficients, Number, Op};
+use std::fmt::Display;
+
+use paddle_core::ops::{Coefficients, Op};
 use paddle_core::plan::{Extent, Group, GroupOp, Layout, Operand, OperandType, Unsupported};
 use paddle_core::program::DType;
 
 use super::loops::{self, Loop};
-use super::{Constant, LINE, LONGEST_TILE, Link, Place, Program, SCRATCH, Saved, Spread, Step};
+use super::{Constant, LINE, LONGEST_TILE, Link, Place, Program, SCRATCH, Saved, Spread, Step, Value};
 use crate::cpu::broadcast::{Broadcast, Form};
 use crate::cpu::epilogue::Pattern;
 use crate::cpu::kernel::{Compiled, unsupported};
 use crate::cpu::operands::Signature;
-use crate::cpu::ops::{compiler, fill};
+use crate::cpu::ops::{compiler, expand, fill};
 
 /// Compiles a group of element-wise operators. Where the elements are in memory makes no difference to it, so it is
 /// compiled as one in row-major order.
@@ -31,7 +33,7 @@ pub(in crate::cpu) fn compile_epilogue(
 fn compile_chain(group: &Group, body: Option<(Operand, usize)>) -> Result<(Signature, Program), Unsupported> {
     let mut group = group.clone();
     let used: Vec<Operand> =
-        group.epilogue.iter().flat_map(|op| op.inputs.iter().chain(&op.outputs)).copied().collect();
+        group.epilogue.iter().flat_map(|op| op.read().chain(op.outputs.iter().copied())).collect();
     let Group { inputs, outputs, temporaries, .. } = &mut group;
     let mut types: Vec<&mut OperandType> = Vec::new();
     let inputs = inputs.iter_mut().enumerate().map(|(i, ty)| (Operand::Input(i), ty));
@@ -179,10 +181,11 @@ impl<'a> Compiler<'a> {
     fn operator(&mut self, index: usize, op: &GroupOp) -> Result<(), Unsupported> {
         let not_here = || unsupported(&format!("`{}` in this group of element-wise operators", op.op.name()));
         let [output] = op.outputs[..] else { return not_here() };
-        let from = op.inputs.iter().map(|operand| self.source(*operand)).collect::<Result<Vec<_>, _>>()?;
+        let read: Vec<Operand> = op.read().collect();
+        let from = read.iter().map(|operand| self.source(*operand)).collect::<Result<Vec<_>, _>>()?;
         // Loops rely on the types of their operands, and on results that overlap no operand.
         let is_select = matches!(op.op, Op::Select(_));
-        let (condition, values) = op.inputs.split_at(usize::from(is_select && !op.inputs.is_empty()));
+        let (condition, values) = read.split_at(usize::from(is_select && !read.is_empty()));
         let dtype = self.group.ty(*values.first().unwrap_or(&output)).dtype;
         let result = match &op.op {
             Op::Cast(cast) => cast.dtype,
@@ -198,8 +201,11 @@ impl<'a> Compiler<'a> {
         let Some(link) = compiler(&op.op).link(dtype) else { return not_here() };
         let (run, coefficients) = match link {
             Link::Loop(run, coefficients) => (run, coefficients),
-            Link::Constant(value) => {
-                let constant = self.constant(value, dtype)?;
+            Link::Constant(_) | Link::Count(_) => {
+                let value = self.value(link, op, dtype)?;
+                let to = self.lasting_scratch();
+                self.program.constants.push(Constant { value, dtype, to });
+                let constant = Place::Scratch(to);
                 if let Operand::Temporary(t) = output {
                     self.temporaries[t] = Some(constant);
                 } else {
@@ -275,13 +281,18 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn constant(&mut self, value: Number, dtype: DType) -> Result<Place, Unsupported> {
-        let Some(bits) = fill::bits(value, dtype) else {
-            return unsupported(&format!("`{value}` as {dtype}"));
-        };
-        let to = self.lasting_scratch();
-        self.program.constants.push(Constant { bits, bytes: dtype.bytes(), to });
-        Ok(Place::Scratch(to))
+    /// The value of a constant.
+    fn value(&self, link: Link, op: &GroupOp, dtype: DType) -> Result<Value, Unsupported> {
+        let refuse = |value: &dyn Display| unsupported(&format!("`{value}` as {dtype}"));
+        match (link, op.inputs.first()) {
+            (Link::Constant(value), _) => {
+                fill::bits(value, dtype).map_or_else(|| refuse(&value), |bits| Ok(Value::Bits(bits)))
+            }
+            (Link::Count(axes), Some(of)) if matches!(dtype, DType::F32 | DType::F64) => {
+                Ok(Value::Count(expand::counted(&self.group.ty(*of).shape, &axes)))
+            }
+            _ => refuse(&op.op.name()),
+        }
     }
 
     /// A tile of scratch whose value lasts for the whole launch.

@@ -15,6 +15,15 @@ pub(in crate::cpu::ops) enum Link {
     Loop(Option<Loop>, Coefficients),
     /// A constant, for which no loop runs.
     Constant(Number),
+    /// The number of elements of the first input along these axes, or along all if there are none. No loop runs for it.
+    Count(Vec<i64>),
+}
+
+impl Link {
+    /// The elements of an operand.
+    pub(in crate::cpu::ops) fn copy(dtype: DType) -> Link {
+        plain(loops::copy(dtype))
+    }
 }
 
 /// A loop without coefficients.
@@ -34,7 +43,7 @@ macro_rules! links {
 }
 
 links! {
-    Assign, |_, dtype| plain(loops::copy(dtype));
+    Assign, |_, dtype| Link::copy(dtype);
     Binary, |op, dtype| plain(loops::binary(op.kind, dtype));
     Cast, |op, dtype| plain(loops::cast(dtype, op.dtype));
     Compare, |op, dtype| plain(loops::compare(op.kind, dtype));
@@ -47,7 +56,7 @@ links! {
     RankLoss, |_, dtype| plain(loops::rank_loss(dtype));
     Scale, |op, dtype| Link::Loop(loops::scale(dtype), [op.scale, op.bias, 0.0]);
     Select, |_, dtype| plain(loops::select(dtype));
-    StopGradient, |_, dtype| plain(loops::copy(dtype));
+    StopGradient, |_, dtype| Link::copy(dtype);
     Unary, |op, dtype| Link::Loop(loops::unary(op.kind, dtype), op.coefficients);
     UnaryGrad, |op, dtype| Link::Loop(loops::unary_grad(op.kind, dtype), op.coefficients);
 }

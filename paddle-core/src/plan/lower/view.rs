@@ -1,0 +1,55 @@
+//! Lowering of views: values in the memory of others.
+
+use super::super::backend::{Backend, Side};
+use super::super::code::Home;
+use super::super::error::PlanError;
+use super::super::schedule::Unit;
+use super::Lowering;
+use crate::ops::Operator;
+use crate::program::{BlockId, Definition, VarId};
+
+impl<B: Backend> Lowering<'_, B> {
+    /// Places the results of an operator in the memory of its first input, where nothing is launched then. False if they need
+    /// memory of their own.
+    pub(super) fn view(&mut self, id: BlockId, unit: &Unit) -> Result<bool, PlanError> {
+        let program = self.program;
+        let [at] = unit.operators[..] else { return Ok(false) };
+        let Operator { inputs, outputs, .. } = &program.block(id).ops[at];
+        let Some(&of) = inputs.first().filter(|_| outputs.iter().all(|&output| self.may_view(output))) else {
+            return Ok(false);
+        };
+        // Groups absorb constants, which have no memory then.
+        if outputs.is_empty() || !self.is_row_major(of) || self.constant(of).is_some() {
+            return Ok(false);
+        }
+        let slot = self.read(of)?;
+        let home = self.memory.slots[slot.0].home;
+        let stays = match home {
+            Home::Arena | Home::Lane(..) | Home::Pool | Home::Prepared | Home::View { .. } => true,
+            Home::Parameter(..) => self.facts.is_fixed(program, of),
+            Home::Staging | Home::State(..) | Home::Iteration { .. } => false,
+        };
+        // The slot of a value that the runtime changes itself, as the state of a loop, does not keep its elements.
+        if !stays || home.side() != Side::Own || program.var(of).definition == Definition::BlockParameter {
+            return Ok(false);
+        }
+        for &output in outputs {
+            let first = self.facts.views[&output];
+            let bytes = first * self.memory.slots[slot.0].element_bytes;
+            let view = self.slot_like(output, Home::View { of: slot, bytes });
+            self.memory.slot_of.insert(output, view);
+        }
+        Ok(true)
+    }
+
+    /// Whether a value may be a view, and is in row-major order.
+    fn may_view(&self, var: VarId) -> bool {
+        self.facts.views.contains_key(&var)
+            && !self.memory.assigned.contains_key(&var)
+            && self.is_row_major(var)
+    }
+
+    fn is_row_major(&self, var: VarId) -> bool {
+        self.arrangement.of_value(var).is_row_major()
+    }
+}
