@@ -154,7 +154,8 @@ impl<T: Float> Neighbours<'_, T> {
         for lane in (0..channels).step_by(V::LANES) {
             let packed = self.filters.at(lane / CHANNELS, 0) + lane % CHANNELS + weight;
             let sums = Sums {
-                from: self.source[source + lane..].as_ptr(),
+                // Taps of gradients go backward from there, so it is a pointer into all of the source.
+                from: self.source.as_ptr().wrapping_add(source + lane),
                 packed: self.packed[packed..].as_ptr(),
                 taps: [taps[0].len(), taps[1].len()],
                 between: [down.stride * from[0] as isize, across.stride * from[1] as isize],
