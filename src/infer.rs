@@ -5,10 +5,10 @@ mod profiled;
 
 use std::sync::Arc;
 
-use paddle_core::plan::Backend;
+use paddle_core::plan::{Backend, Precision};
 
 use self::pool::Plan;
-pub(crate) use self::pool::{Draws, Inference};
+pub(crate) use self::pool::{Draws, Inference, Wanted};
 pub(crate) use self::profiled::inference;
 use crate::Error;
 use crate::batch::{AnyRows, Rows, RowsOf};
@@ -81,9 +81,8 @@ pub fn infer_with<'t, S: Spec, B: Backend + Clone>(
     rows: impl Rows<S>,
     options: impl Into<InferOptions<'t>>,
 ) -> Result<Outputs, Error> {
-    let (model, InferOptions { taps, seed }) = (net.model()?, options.into());
-    let draws = seed.map(|seed| Draws { seed, step: 0 });
-    fetch(model, parameters, &RowsOf::<S, _>::new(&rows), &taps, draws)
+    let (model, options) = (net.model()?, options.into());
+    fetch(model, parameters, &RowsOf::<S, _>::new(&rows), options.wanted(), options.draws())
 }
 
 /// Settings of one call of [`infer_with`].
@@ -100,9 +99,19 @@ pub fn infer_with<'t, S: Spec, B: Backend + Clone>(
 pub struct InferOptions<'t> {
     taps: Vec<&'t str>,
     seed: Option<u64>,
+    precision: Precision,
 }
 
 impl<'t> InferOptions<'t> {
+    pub(crate) fn wanted(&self) -> Wanted<'_> {
+        Wanted { taps: &self.taps, precision: self.precision }
+    }
+
+    /// The random numbers that are asked for; none for those of the network's next call.
+    pub(crate) fn draws(&self) -> Option<Draws> {
+        self.seed.map(|seed| Draws { seed, step: 0 })
+    }
+
     /// Adds the values that the network taps under these names, `tap(x, "hidden")`, behind the outputs. Other taps
     /// are not computed.
     pub fn taps(mut self, names: impl IntoIterator<Item = &'t str>) -> Self {
@@ -113,6 +122,27 @@ impl<'t> InferOptions<'t> {
     /// Draws random numbers from this seed: all calls with the same seed draw the same numbers, on any thread.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
+        self
+    }
+
+    /// Computes products of `f32` matrices in this precision, as
+    /// [`Options::precision`](crate::Options::precision) does in a training. Parameters that are factors are rounded once for
+    /// all calls until they change.
+    ///
+    /// ```
+    /// use paddle::{InferOptions, Parameters, Precision, infer, infer_with, network};
+    ///
+    /// let net = network!(|x: Tensor<f32, _, 64>| fc(x, 64));
+    /// let parameters = Parameters::create(&net)?;
+    /// let half = InferOptions::default().precision(Precision::Bf16);
+    /// let (exact, rounded) = (infer(&net, &parameters, [[0.1; 64]])?, infer_with(&net, &parameters, [[0.1; 64]], half)?);
+    /// for (exact, rounded) in exact.at::<f32>(0)?.iter().zip(rounded.at::<f32>(0)?) {
+    ///     assert!(exact != rounded && (exact - rounded).abs() < 0.02);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn precision(mut self, precision: Precision) -> Self {
+        self.precision = precision;
         self
     }
 }
@@ -141,11 +171,11 @@ pub(crate) fn fetch<B: Backend + Clone>(
     model: &Arc<Model>,
     parameters: &Parameters<B>,
     rows: &dyn AnyRows,
-    taps: &[&str],
+    wanted: Wanted<'_>,
     draws: Option<Draws>,
 ) -> Result<Outputs, Error> {
-    let names = model.outputs.iter().map(|spec| spec.name.as_str()).chain(taps.iter().copied());
-    run(model, parameters, rows, taps, draws, |plan, _| {
+    let names = model.outputs.iter().map(|spec| spec.name.as_str()).chain(wanted.taps.iter().copied());
+    run(model, parameters, rows, wanted, draws, |plan, _| {
         Ok(Outputs::fetch(&plan.session, names, plan.spare())?)
     })
 }
@@ -159,7 +189,7 @@ pub(crate) fn measure<B: Backend + Clone>(
     draws: Draws,
     take: &mut dyn FnMut(usize, f32, &Metrics),
 ) -> Result<(), Error> {
-    run(model, parameters, rows, &[], Some(draws), |Plan { session, metrics, .. }, count| {
+    run(model, parameters, rows, Wanted::OUTPUTS, Some(draws), |Plan { session, metrics, .. }, count| {
         metrics.take(session, count);
         take(count, session.scalar(0) as f32, metrics);
         Ok(())
@@ -172,11 +202,11 @@ fn run<B: Backend + Clone, R>(
     model: &Arc<Model>,
     parameters: &Parameters<B>,
     rows: &dyn AnyRows,
-    taps: &[&str],
+    wanted: Wanted<'_>,
     draws: Option<Draws>,
     take: impl FnOnce(&mut Plan<B>, usize) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    let mut plan = parameters.inference().take(model, parameters, taps)?;
+    let mut plan = parameters.inference().take(model, parameters, wanted)?;
     let draws = draws.unwrap_or_else(|| plan.next_draws());
     let computed = plan.compute(rows, draws, parameters);
     let result = computed.and_then(|count| take(&mut plan, count));

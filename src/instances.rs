@@ -33,10 +33,10 @@ pub fn instances() {
     black_box(Call::<Cpu>::reached as fn(&mut _, &_, _) -> _);
     black_box(Call::<Cpu>::handle as fn(&mut _, _) -> _);
     black_box(Call::<Cpu>::end as fn(_, _, _) -> _);
-    black_box(infer::fetch::<Cpu> as fn(&_, &_, &_, &_, _) -> _);
+    black_box(infer::fetch::<Cpu> as fn(&_, &_, &_, infer::Wanted<'_>, _) -> _);
     black_box(infer::measure::<Cpu> as fn(&_, &_, &_, _, &mut dyn FnMut(usize, f32, &Metrics)) -> _);
     black_box(trainer::training::<Cpu> as fn(_, _, _, _, _) -> _);
-    black_box(infer::inference::<Cpu> as fn(_, _) -> _);
+    black_box(infer::inference::<Cpu> as fn(_, _, _, _) -> _);
     black_box(checkpoint::write::<Cpu> as fn(&mut _, &_, _) -> _);
     black_box(checkpoint::read::<Cpu> as fn(&_, &mut _, &mut _) -> _);
 }

@@ -123,7 +123,7 @@ pub use outputs::{OutputError, Outputs};
 pub use paddle_core as core;
 pub use paddle_core::passes::clip::Clip;
 pub use paddle_core::passes::optimize::Decay;
-pub use paddle_core::plan::{ProductStats, RunStats};
+pub use paddle_core::plan::{PlanError, Precision, ProductStats, RunStats};
 pub use paddle_core::program::Role;
 pub use paddle_kernels::cpu::Cpu;
 /// Compiles a model to a [`Network`], which a [`Trainer`] trains and [`infer`] runs. The guides: [the

@@ -5,14 +5,14 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use paddle_core::ops::Program;
-use paddle_core::plan::Numbers;
+use paddle_core::plan::{Arithmetic, Numbers, Precision};
 
 use crate::parameter_name::ParameterGroup;
 use crate::setting::SettingError;
 
 /// Settings of one call of [`Trainer::train`](crate::Trainer::train), or of a [`step`](crate::Trainer::step_with). A
 /// step uses only the settings about what is computed: [`freeze`](Self::freeze), [`shards`](Self::shards),
-/// [`check_numbers`](Self::check_numbers), [`allow_nan`](Self::allow_nan).
+/// [`check_numbers`](Self::check_numbers), [`precision`](Self::precision), [`allow_nan`](Self::allow_nan).
 ///
 /// ```
 /// use paddle::reader::{DataSet, Reader};
@@ -39,7 +39,7 @@ use crate::setting::SettingError;
 pub struct Options {
     /// The frozen parameters, in any order.
     pub(crate) frozen: Vec<ParameterGroup>,
-    pub(crate) numbers: Numbers,
+    pub(crate) arithmetic: Arithmetic,
     pub(crate) allows_nan: bool,
     pub(crate) progress: bool,
     pub(crate) log: Option<PathBuf>,
@@ -141,7 +141,35 @@ impl Options {
     /// Errors at the first operator, of gradients and updates too, whose result is NaN or infinite. The error names the
     /// operator, its place in the source and the step. Steps are slow, as nothing is fused and every value is checked.
     pub fn check_numbers(mut self) -> Self {
-        self.numbers = Numbers::Finite;
+        self.arithmetic.numbers = Numbers::Finite;
+        self
+    }
+
+    /// Computes products of `f32` matrices, and their gradients, in this precision.
+    ///
+    /// With [`Precision::Bf16`], factors are rounded to bf16 as a product reads them, and products are added up in `f32`.
+    /// All else is in `f32`, as ever: parameters, states, gradients and every other value, convolutions, sums, statistics,
+    /// losses and updates. So files, checkpoints and programs do not depend on the setting, and one training may go on with another.
+    /// Values of other types, `f64` too, are computed as the network says. The bits of a result depend on no number of
+    /// threads, but on the processor: some add up pairs of products in one instruction.
+    ///
+    /// ```
+    /// use paddle::{Options, Parameters, Precision, Sgd, Trainer, network};
+    ///
+    /// let net = network!(|x: Tensor<f32, _, 2>, y: Tensor<f32, _, 1>| mean(square(fc(x, 1) - y)));
+    /// let (mut parameters, mut trainer) = (Parameters::create(&net)?, Trainer::new(Sgd::new(0.1)));
+    /// let half = Options::default().precision(Precision::Bf16);
+    /// let rows = [([1.0, 2.0], 0.5), ([2.0, 1.0], 1.0)];
+    /// let first = trainer.step_with(&net, &mut parameters, rows, &half)?.cost();
+    /// assert!(trainer.step_with(&net, &mut parameters, rows, &half)?.cost() < first);
+    /// # Ok::<(), paddle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A step with it is an error, [`PlanError::Precision`](crate::PlanError::Precision), where the backend does not
+    /// compute in the precision. The CPU does, whatever the processor; it is fast on those with AVX-512 BF16.
+    pub fn precision(mut self, precision: Precision) -> Self {
+        self.arithmetic.precision = precision;
         self
     }
 

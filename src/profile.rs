@@ -16,7 +16,7 @@ pub use paddle_core::plan::{
 
 use crate::Error;
 use crate::batch::{AnyRows, Rows, RowsOf};
-use crate::infer::inference;
+use crate::infer::{InferOptions, inference};
 use crate::network::{Network, Spec};
 use crate::parameters::Parameters;
 use crate::reader::{IntoItem, Item};
@@ -138,7 +138,34 @@ pub fn infer<S: Spec, B: Backend + Clone, R>(
 where
     R: IntoIterator<Item: IntoItem<Data: Rows<S>>>,
 {
-    measure(reader, &mut *inference(net.model()?, parameters)?)
+    infer_with(net, parameters, reader, InferOptions::default())
+}
+
+/// Like [`infer`], for calls of [`infer_with`](crate::infer_with()) with these settings.
+///
+/// ```
+/// use paddle::{InferOptions, Parameters, Precision, network, profile};
+///
+/// let net = network!(|x: Tensor<f32, _, 8>| softmax(fc(x, 4)));
+/// let parameters = Parameters::create(&net)?;
+/// let half = InferOptions::default().precision(Precision::Bf16);
+/// assert_eq!(profile::infer_with(&net, &parameters, vec![vec![[0.5; 8]; 16]; 3], half)?.steps(), 2);
+/// # Ok::<(), paddle::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`infer`], and those of [`infer_with`](crate::infer_with()).
+pub fn infer_with<'t, S: Spec, B: Backend + Clone, R>(
+    net: &Network<S>,
+    parameters: &Parameters<B>,
+    reader: R,
+    options: impl Into<InferOptions<'t>>,
+) -> Result<Profile, Error>
+where
+    R: IntoIterator<Item: IntoItem<Data: Rows<S>>>,
+{
+    let options = options.into();
+    measure(reader, &mut *inference(net.model()?, parameters, options.wanted(), options.draws())?)
 }
 
 /// Steps that can be measured.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use paddle_core::ops::Program;
-use paddle_core::plan::{Backend, Executor, Feed, HostSliceMut, Numbers, Storage};
+use paddle_core::plan::{Arithmetic, Backend, Executor, Feed, HostSliceMut, Storage};
 use paddle_core::program::DType;
 
 use crate::Error;
@@ -28,10 +28,10 @@ impl<B: Backend + Clone> Session<B> {
         program: &Program,
         parameters: &Parameters<B>,
         states: &Storage,
-        numbers: Numbers,
+        arithmetic: Arithmetic,
     ) -> Result<Self, Error> {
         let backend = parameters.backend().clone();
-        let executor = Executor::with_states(backend, program, parameters.storage(), states, numbers)?;
+        let executor = Executor::with_states(backend, program, parameters.storage(), states, arithmetic)?;
         Ok(Session {
             model: Arc::downgrade(model),
             parameters: Arc::downgrade(parameters.identity()),

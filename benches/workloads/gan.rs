@@ -3,7 +3,7 @@
 use ndarray::Array2;
 use paddle::attribute::network;
 use paddle::core::plan::Backend;
-use paddle::{Adam, Batch, Error, Network, Options, Parameters, Profile, Trainer};
+use paddle::{Adam, Batch, Error, Network, Options, Parameters, Precision, Profile, Trainer};
 
 use crate::random::{field, symmetric, weights};
 use crate::workload::{POOL, Workload};
@@ -49,6 +49,12 @@ impl<B: Backend + Clone> Workload for Gan<B> {
         let (net, trainer, options) = &mut self.g;
         let g_cost = trainer.step_with(net, &mut self.parameters, for_g, options)?.cost();
         Ok(d_cost + g_cost)
+    }
+
+    fn compute_in(&mut self, precision: Precision) {
+        for options in [&mut self.d.2, &mut self.g.2] {
+            *options = options.clone().precision(precision);
+        }
     }
 
     fn profile(&mut self, steps: usize) -> Result<Vec<Profile>, Error> {

@@ -3,6 +3,7 @@
 //! ```text
 //! cargo bench --bench workloads -- --workload W1 --threads 1
 //! cargo bench --bench workloads -- --workload W4 --profile
+//! cargo bench --bench workloads -- --workload W1 --precision bf16
 //! ```
 //!
 //! With `PEER_SERVE=1` in the environment it runs steps on command from standard input, so that its rounds can be
@@ -71,13 +72,14 @@ fn measure_all(arguments: &Arguments) -> Run {
     }
     let names = if arguments.workloads.is_empty() { &all } else { &arguments.workloads };
     for name in names {
-        let cpu = Cpu::with_threads(arguments.threads)?;
+        let mut workload = catalogue::workload(name, Cpu::with_threads(arguments.threads)?)?;
+        workload.compute_in(arguments.precision);
         if arguments.profile {
-            print_profile(&mut *catalogue::workload(name, cpu)?)?;
+            print_profile(&mut *workload)?;
         } else if env::var_os("PEER_SERVE").is_some_and(|value| value == "1") {
-            serve::serve(name, arguments.threads, &mut *catalogue::workload(name, cpu)?)?;
+            serve::serve(name, arguments.threads, &mut *workload)?;
         } else {
-            measure(name, arguments.threads, &mut *catalogue::workload(name, cpu)?)?;
+            measure(name, arguments.threads, &mut *workload)?;
         }
     }
     Ok(())

@@ -3,7 +3,8 @@
 use ndarray::{Array2, ArrayD};
 use paddle::core::plan::Backend;
 use paddle::{
-    Batch, Error, Network, Options, Parameters, Profile, Spec, Trainable, Trainer, Updater, infer, profile,
+    Batch, Error, InferOptions, Network, Options, Parameters, Precision, Profile, Spec, Trainable, Trainer,
+    Updater, infer_with, profile,
 };
 
 /// The number of batches in host memory.
@@ -16,6 +17,9 @@ pub(crate) trait Workload {
     /// Trains on batch `at` of the pool and returns the loss before the update. In inference, it returns the number of the
     /// result that other systems compare.
     fn step(&mut self, at: usize) -> Result<f32, Error>;
+
+    /// Computes products in this precision from now on.
+    fn compute_in(&mut self, precision: Precision);
 
     /// What has to be done before step `number`, in no time that counts.
     fn prepare(&mut self, _number: usize) -> Result<(), Error> {
@@ -38,6 +42,7 @@ pub(crate) struct Training<S: Trainable, B: Backend, U> {
     parameters: Parameters<B>,
     trainer: Trainer<U, B>,
     pool: Vec<Batch<S>>,
+    options: Options,
     /// After how many steps the parameters are as at first again, and what these are.
     restart: Option<(usize, Vec<Named>)>,
 }
@@ -52,7 +57,7 @@ impl<S: Trainable, B: Backend + Clone, U: Updater> Training<S, B, U> {
         trainer: Trainer<U, B>,
         pool: Vec<Batch<S>>,
     ) -> Self {
-        Training { net, parameters, trainer, pool, restart: None }
+        Training { net, parameters, trainer, pool, options: Options::default(), restart: None }
     }
 
     /// The same, which begins anew after so many steps.
@@ -69,7 +74,12 @@ impl<S: Trainable, B: Backend + Clone, U: Updater> Training<S, B, U> {
 
 impl<S: Trainable, B: Backend + Clone, U: Updater> Workload for Training<S, B, U> {
     fn step(&mut self, at: usize) -> Result<f32, Error> {
-        Ok(self.trainer.step(&self.net, &mut self.parameters, &self.pool[at])?.cost())
+        let (net, batch) = (&self.net, &self.pool[at]);
+        Ok(self.trainer.step_with(net, &mut self.parameters, batch, &self.options)?.cost())
+    }
+
+    fn compute_in(&mut self, precision: Precision) {
+        self.options = Options::default().precision(precision);
     }
 
     fn prepare(&mut self, number: usize) -> Result<(), Error> {
@@ -85,8 +95,7 @@ impl<S: Trainable, B: Backend + Clone, U: Updater> Workload for Training<S, B, U
         self.prepare(0)?;
         let most = self.restart.as_ref().map_or(steps, |(after, _)| steps.min(*after));
         let batches = self.pool.iter().cycle().take(most);
-        let (net, options) = (&self.net, Options::default());
-        Ok(vec![self.trainer.profile(net, &mut self.parameters, batches, &options)?])
+        Ok(vec![self.trainer.profile(&self.net, &mut self.parameters, batches, &self.options)?])
     }
 }
 
@@ -95,26 +104,35 @@ pub(crate) struct Inference<S: Spec, B: Backend> {
     net: Network<S>,
     parameters: Parameters<B>,
     pool: Vec<Batch<S>>,
+    precision: Precision,
 }
 
 impl<S: Spec, B: Backend + Clone> Inference<S, B> {
     pub(crate) fn new(net: Network<S>, parameters: Parameters<B>, pool: Vec<Batch<S>>) -> Self {
-        Inference { net, parameters, pool }
+        Inference { net, parameters, pool, precision: Precision::F32 }
+    }
+
+    fn options(&self) -> InferOptions<'static> {
+        InferOptions::default().precision(self.precision)
     }
 }
 
 impl<S: Spec, B: Backend + Clone> Workload for Inference<S, B> {
     fn step(&mut self, at: usize) -> Result<f32, Error> {
-        let outputs = infer(&self.net, &self.parameters, &self.pool[at])?;
+        let outputs = infer_with(&self.net, &self.parameters, &self.pool[at], self.options())?;
         let probabilities = outputs.at::<f32>(0)?;
         // The others compare the first class of the first batch, and the last class of the last one.
         let class = if at + 1 == POOL { probabilities.len() - 1 } else { 0 };
         Ok(probabilities[[0, class]])
     }
 
+    fn compute_in(&mut self, precision: Precision) {
+        self.precision = precision;
+    }
+
     fn profile(&mut self, steps: usize) -> Result<Vec<Profile>, Error> {
         let batches = self.pool.iter().cycle().take(steps);
-        Ok(vec![profile::infer(&self.net, &self.parameters, batches)?])
+        Ok(vec![profile::infer_with(&self.net, &self.parameters, batches, self.options())?])
     }
 
     fn compared(&self) -> [usize; 3] {

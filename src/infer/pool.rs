@@ -10,7 +10,7 @@ use std::thread;
 use crossbeam_queue::ArrayQueue;
 use paddle_core::ops::Program;
 use paddle_core::passes::Pipeline;
-use paddle_core::plan::{Backend, Numbers, Storage};
+use paddle_core::plan::{Arithmetic, Backend, Precision, Storage};
 
 use crate::Error;
 use crate::batch::AnyRows;
@@ -30,6 +30,19 @@ pub(crate) struct Draws {
     pub(crate) step: u64,
 }
 
+/// What is computed of a network, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    /// The names of the values that are outputs, too.
+    pub(crate) taps: &'a [&'a str],
+    pub(crate) precision: Precision,
+}
+
+impl Wanted<'_> {
+    /// The network's own outputs, computed as its program says.
+    pub(crate) const OUTPUTS: Wanted<'static> = Wanted { taps: &[], precision: Precision::F32 };
+}
+
 /// A planned network, and its metrics.
 pub(super) struct Plan<B: Backend> {
     kind: Arc<Kind>,
@@ -37,11 +50,12 @@ pub(super) struct Plan<B: Backend> {
     pub(super) metrics: Metrics,
 }
 
-/// The data that all plans of one network with the same taps share.
+/// The data that all plans of one network share of which the same is wanted.
 struct Kind {
     model: Weak<Model>,
     taps: Vec<String>,
-    /// The number of calls of the network, with any taps.
+    precision: Precision,
+    /// The number of calls of the network, whatever is wanted of it.
     calls: Arc<AtomicU64>,
     /// The number of these plans that are idle.
     idle: AtomicUsize,
@@ -53,17 +67,22 @@ impl Kind {
     fn is_of(&self, model: &Arc<Model>) -> bool {
         Weak::as_ptr(&self.model) == Arc::as_ptr(model)
     }
+
+    fn computes(&self, wanted: Wanted<'_>) -> bool {
+        self.taps == wanted.taps && self.precision == wanted.precision
+    }
 }
 
 impl<B: Backend + Clone> Plan<B> {
     fn new(
         model: &Arc<Model>,
         parameters: &Parameters<B>,
-        taps: &[&str],
+        wanted: Wanted<'_>,
         kind: Arc<Kind>,
     ) -> Result<Self, Error> {
-        let (program, metrics) = in_use(model, taps)?;
-        let session = Session::new(model, &program, parameters, &Storage::new(), Numbers::Any)?;
+        let (program, metrics) = in_use(model, wanted.taps)?;
+        let arithmetic = Arithmetic { precision: wanted.precision, ..Arithmetic::default() };
+        let session = Session::new(model, &program, parameters, &Storage::new(), arithmetic)?;
         Ok(Plan { kind, session, metrics })
     }
 }
@@ -94,8 +113,8 @@ impl<B: Backend> Plan<B> {
         Ok(count)
     }
 
-    fn is_for(&self, model: &Arc<Model>, taps: &[&str]) -> bool {
-        self.kind.is_of(model) && self.kind.taps == taps
+    fn is_for(&self, model: &Arc<Model>, wanted: Wanted<'_>) -> bool {
+        self.kind.is_of(model) && self.kind.computes(wanted)
     }
 }
 
@@ -129,12 +148,12 @@ impl<B: Backend> Inference<B> {
         Inference { idle: ArrayQueue::new(MOST_IDLE.max(cores())), kinds: Mutex::new(Vec::new()) }
     }
 
-    /// Takes an idle plan of a network with these taps, or makes a new one.
+    /// Takes an idle plan of a network for what is wanted, or makes a new one.
     pub(super) fn take(
         &self,
         model: &Arc<Model>,
         parameters: &Parameters<B>,
-        taps: &[&str],
+        wanted: Wanted<'_>,
     ) -> Result<Box<Plan<B>>, Error>
     where
         B: Clone,
@@ -142,7 +161,7 @@ impl<B: Backend> Inference<B> {
         // Looks once at each plan that is idle at the beginning. Plans of networks that are gone are dropped.
         for _ in 0..self.idle.len() {
             let Some(plan) = self.idle.pop() else { break };
-            if plan.is_for(model, taps) {
+            if plan.is_for(model, wanted) {
                 plan.kind.idle.fetch_sub(1, Ordering::Relaxed);
                 return Ok(plan);
             }
@@ -150,20 +169,27 @@ impl<B: Backend> Inference<B> {
                 self.keep(plan);
             }
         }
-        Ok(Box::new(Plan::new(model, parameters, taps, self.kind(model, taps))?))
+        Ok(Box::new(Plan::new(model, parameters, wanted, self.kind(model, wanted))?))
     }
 
-    fn kind(&self, model: &Arc<Model>, taps: &[&str]) -> Arc<Kind> {
+    fn kind(&self, model: &Arc<Model>, wanted: Wanted<'_>) -> Arc<Kind> {
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         kinds.retain(|kind| kind.model.strong_count() > 0);
         let mut of_model = kinds.iter().filter(|kind| kind.is_of(model));
         let calls = of_model.clone().next().map(|kind| Arc::clone(&kind.calls)).unwrap_or_default();
-        if let Some(known) = of_model.find(|kind| kind.taps == taps) {
+        if let Some(known) = of_model.find(|kind| kind.computes(wanted)) {
             return Arc::clone(known);
         }
-        let taps = taps.iter().map(|name| name.to_string()).collect();
+        let taps = wanted.taps.iter().map(|name| name.to_string()).collect();
         let (model, idle) = (Arc::downgrade(model), AtomicUsize::new(0));
-        let kind = Arc::new(Kind { model, taps, calls, idle, spare: Arc::new(Spare::new(cores())) });
+        let kind = Arc::new(Kind {
+            model,
+            taps,
+            precision: wanted.precision,
+            calls,
+            idle,
+            spare: Arc::new(Spare::new(cores())),
+        });
         kinds.push(Arc::clone(&kind));
         kind
     }

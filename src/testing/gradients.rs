@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use paddle_core::ops::Program;
 use paddle_core::passes::backward::backward;
-use paddle_core::plan::{HostSliceMut, Numbers, Part, Storage};
+use paddle_core::plan::{Arithmetic, HostSliceMut, Part, Storage};
 use paddle_core::program::{DType, VarId};
 use paddle_kernels::differences::{Compared, DifferenceError, STEP};
 use paddle_kernels::reference::Reference;
@@ -107,7 +107,7 @@ impl Outputs {
         parameters: &Parameters<Reference>,
     ) -> Result<Self, Error> {
         program.set_outputs(outputs)?;
-        let session = Session::new(model, program, parameters, &Storage::new(), Numbers::Any)?;
+        let session = Session::new(model, program, parameters, &Storage::new(), Arithmetic::default())?;
         Ok(Outputs { count: outputs.len(), session })
     }
 

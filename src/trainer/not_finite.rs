@@ -4,7 +4,7 @@ use std::error;
 use std::fmt;
 use std::sync::Arc;
 
-use paddle_core::plan::{Backend, Numbers, RunError};
+use paddle_core::plan::{Arithmetic, Backend, Numbers, RunError};
 
 use super::plan::{Moment, Plan};
 use super::steps::Steps;
@@ -75,7 +75,8 @@ impl<B: Backend + Clone> Steps<B> {
         }
         // Infinities may be fed on purpose, as masks are. So an input is the origin only if no operator is.
         [Numbers::Traced, Numbers::Finite].into_iter().find_map(|numbers| {
-            let (options, states) = (Options { numbers, ..options.clone() }, &mut self.states[states]);
+            let arithmetic = Arithmetic { numbers, ..options.arithmetic };
+            let (options, states) = (Options { arithmetic, ..options.clone() }, &mut self.states[states]);
             let plan = Plan::new(model, parameters, &options, states, updater, &self.settings);
             let computed = plan.and_then(|mut plan| {
                 plan.begin(moment);

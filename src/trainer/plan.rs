@@ -6,7 +6,7 @@ use std::sync::Arc;
 use paddle_core::ops::Program;
 use paddle_core::passes::Pipeline;
 use paddle_core::passes::optimize::Settings;
-use paddle_core::plan::{Backend, Buffers, Executor, Numbers, Part, RunError};
+use paddle_core::plan::{Arithmetic, Backend, Buffers, Executor, Part, RunError};
 use paddle_core::program::VarId;
 
 use super::shards::Shards;
@@ -35,7 +35,7 @@ pub(super) struct Moment {
 /// frozen.
 pub(super) struct Plan<B: Backend> {
     frozen: Vec<ParameterGroup>,
-    numbers: Numbers,
+    arithmetic: Arithmetic,
     shards: NonZero<u32>,
     /// The session of the whole step. If batches are cut into shards, it has all but the update.
     pub(super) session: Session<B>,
@@ -54,22 +54,22 @@ impl<B: Backend + Clone> Plan<B> {
         updater: &dyn Updater,
         settings: &Settings,
     ) -> Result<Self, Error> {
-        let (frozen, numbers) = (options.frozen.clone(), options.numbers);
+        let (frozen, arithmetic) = (options.frozen.clone(), options.arithmetic);
         let shards = options.shard_count(&model.program)?;
         let is_frozen = |name: &str| frozen.iter().any(|group| group.contains(name));
         if shards.get() > 1 {
             let (session, in_shards, metrics, rates) =
                 Shards::new(model, parameters, options, states, &is_frozen, updater, settings)?;
             let in_shards = Some(in_shards);
-            return Ok(Plan { frozen, numbers, shards, session, in_shards, rates, metrics });
+            return Ok(Plan { frozen, arithmetic, shards, session, in_shards, rates, metrics });
         }
         let mut program = model.program.clone();
         let metrics = Metrics::new(model, &mut program)?;
         Pipeline::training(settings, &is_frozen, &|update| updater.update(update)).run(&mut program)?;
         states.extend(parameters.backend(), &program)?;
         let rates = scalars(&program, &program.inputs()[model.program.inputs().len()..]);
-        let session = Session::new(model, &program, parameters, &states.storage, numbers)?;
-        Ok(Plan { frozen, numbers, shards, session, in_shards: None, rates, metrics })
+        let session = Session::new(model, &program, parameters, &states.storage, arithmetic)?;
+        Ok(Plan { frozen, arithmetic, shards, session, in_shards: None, rates, metrics })
     }
 }
 
@@ -84,7 +84,7 @@ impl<B: Backend> Plan<B> {
         let shards = options.shard_count(&model.program).ok();
         self.session.is_for(model, parameters)
             && self.frozen == options.frozen
-            && self.numbers == options.numbers
+            && self.arithmetic == options.arithmetic
             && shards == Some(self.shards)
     }
 

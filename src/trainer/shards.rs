@@ -59,10 +59,10 @@ impl<B: Backend + Clone> Shards<B> {
         for program in [&compute, &update] {
             states.extend(parameters.backend(), program)?;
         }
-        let session = Session::new(model, &compute, parameters, &states.storage, options.numbers)?;
+        let session = Session::new(model, &compute, parameters, &states.storage, options.arithmetic)?;
         let (backend, storage) = (parameters.backend().clone(), parameters.storage());
         let rates = scalars(&update, update.inputs());
-        let update = Executor::with_states(backend, &update, storage, &states.storage, options.numbers)?;
+        let update = Executor::with_states(backend, &update, storage, &states.storage, options.arithmetic)?;
         let shards = Shards {
             count: compute.shards(),
             updating: update,

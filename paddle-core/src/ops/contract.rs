@@ -24,6 +24,7 @@ impl Operation for Contract {
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::Accumulating("a sum of products"),
                 effects: Effects {
+                    products: true,
                     linear: Linear::InEach(&[0, 1]),
                     of_shards: &[OfShards::Sum],
                     ..Effects::PURE

@@ -93,7 +93,7 @@ impl Operation for Matmul {
                 inputs: &[Slot::of("X"), Slot::of("Y")],
                 outputs: &[Slot::of("Out")],
                 accuracy: AccuracyClass::Accumulating("a sum of products"),
-                effects: Effects { linear: Linear::InEach(&[0, 1]), ..Effects::PURE },
+                effects: Effects { products: true, linear: Linear::InEach(&[0, 1]), ..Effects::PURE },
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::arithmetic::Precision;
 use super::backend::{Backend, Extent, Layout, Move, Side};
 use super::numbers::Numbers;
 use super::stats::RunStats;
@@ -164,6 +165,8 @@ pub(super) struct Operators {
     pub(super) role: Role,
     /// The source place of the first operator.
     pub(super) place: Option<Place>,
+    /// The precision of the products.
+    pub(super) precision: Precision,
 }
 
 /// What a profile says of a launch.

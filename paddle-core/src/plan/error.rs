@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::Precision;
 use super::offsets::OffsetsError;
 use crate::memory::OutOfMemory;
 use crate::passes::UnknownSwitch;
@@ -22,6 +23,13 @@ pub enum PlanError {
         place: Option<Located>,
         /// The reason, from the backend.
         message: String,
+    },
+    /// The backend, or its fallback, does not compute products in the precision that was asked for.
+    Precision {
+        /// The precision.
+        precision: Precision,
+        /// The backend.
+        backend: &'static str,
     },
     /// A parameter of the program is not in the storage.
     MissingParameter {
@@ -73,6 +81,9 @@ impl fmt::Display for PlanError {
             PlanError::Unsupported { operator, backend, place, message } => {
                 at(place, f)?;
                 write!(f, "operator `{operator}` does not run on `{backend}`: {message}")
+            }
+            PlanError::Precision { precision, backend } => {
+                write!(f, "`{backend}` does not compute products in {precision}; leave the precision at f32")
             }
             PlanError::MissingParameter { name, expected } => {
                 write!(

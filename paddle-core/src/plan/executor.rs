@@ -6,13 +6,13 @@ mod room;
 use std::time::Duration;
 
 pub use self::batch::Feed;
+use super::arithmetic::Arithmetic;
 use super::backend::{Backend, HostSliceMut, Memories, OWN_MEMORIES, Side, Values, no_memories};
 use super::code::{Home, Kernel, Plan, SlotId};
 use super::error::{PlanError, RunError};
 use super::layout::MemoryLayout;
 use super::lower::lower;
 use super::machine::{FallbackRun, Machine, State, nth_seed};
-use super::numbers::Numbers;
 use super::profile::{Clock, PartKind, PlanProfile, Recorder};
 use super::stats::RunStats;
 use super::storage::{Buffers, Storage};
@@ -90,20 +90,20 @@ impl<B: Backend> Fallback<B> {
 impl<B: Backend> Executor<B> {
     /// Plans `program` with the parameters of `storage`.
     pub fn new(backend: B, program: &Program, storage: &Storage) -> Result<Self, PlanError> {
-        Self::with_states(backend, program, storage, &Storage::new(), Numbers::Any)
+        Self::with_states(backend, program, storage, &Storage::new(), Arithmetic::default())
     }
 
-    /// Like [`new`](Self::new), for a program that updates parameters: `states` has the updaters' states. `numbers`
-    /// says which numbers a run may compute.
+    /// Like [`new`](Self::new), for a program that updates parameters: `states` has the updaters' states.
+    /// `arithmetic` says how a run computes.
     #[inline(never)]
     pub fn with_states(
         backend: B,
         program: &Program,
         storage: &Storage,
         states: &Storage,
-        numbers: Numbers,
+        arithmetic: Arithmetic,
     ) -> Result<Self, PlanError> {
-        let plan = lower(&backend, program, storage, states, numbers)?;
+        let plan = lower(&backend, program, storage, states, arithmetic)?;
         let buffers = no_memories(&backend)?;
         let queue = backend.queue()?;
         let fallback = backend.fallback().map(Fallback::new).transpose()?;

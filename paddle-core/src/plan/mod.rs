@@ -7,6 +7,7 @@
 //!
 //! [`Backend`] is the trait that a device implements.
 
+mod arithmetic;
 mod arrange;
 mod backend;
 mod code;
@@ -34,6 +35,7 @@ mod views;
 mod work;
 
 pub use crate::memory::OutOfMemory;
+pub use arithmetic::{Arithmetic, Precision};
 pub use backend::{
     ALIGNMENT, Backend, Body, Extent, Fault, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch,
     Layout, Location, Memories, Memory, Move, OWN_MEMORIES, Operand, OperandType, Piece, Side, Takes, Token,

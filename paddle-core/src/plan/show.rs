@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::arithmetic::Precision;
 use super::backend::Side;
 use super::code::{Home, Instruction, LaunchCode, LoopKind, Operators, Origin, Plan, SlotId};
 use crate::ops::Join;
@@ -59,13 +60,17 @@ impl<K> Plan<K> {
         slots.iter().map(|&slot| self.write_slot(slot)).collect::<Vec<_>>().join(", ")
     }
 
-    /// A launch: `softmax(a: arena 1..3) -> b: pool`, or `copy a: arena 1..3 -> b: pool`.
+    /// A launch: `softmax(a: arena 1..3) -> b: pool`, `fc in bf16(…) -> …`, or `copy a: arena 1..3 -> b: pool`.
     fn write_launch(&self, launch: &LaunchCode<K>) -> String {
         let (inputs, outputs) = self.operands(launch).split_at(launch.inputs);
         match (&self.origins[launch.number as usize], inputs, outputs) {
-            (Origin::Operators(Operators { names, .. }), ..) => {
+            (Origin::Operators(Operators { names, precision, .. }), ..) => {
                 let (inputs, outputs) = (self.write_slots(inputs), self.write_slots(outputs));
-                format!("{}({inputs}) -> {outputs}", names.join(" + "))
+                let precision = match precision {
+                    Precision::F32 => String::new(),
+                    other => format!(" in {other}"),
+                };
+                format!("{}{precision}({inputs}) -> {outputs}", names.join(" + "))
             }
             (Origin::Move(kind), [from, ..], [to, ..]) => {
                 format!("{} {} -> {}", kind.name(), self.write_slot(*from), self.write_slot(*to))

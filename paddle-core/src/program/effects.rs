@@ -22,6 +22,9 @@ pub struct Effects {
     pub differentiable: bool,
     /// The user asks by this operator that no gradient passes.
     pub stops_gradient: bool,
+    /// The outputs are sums of products of an element of each floating-point input that is read. A plan may
+    /// compute them in another precision (`plan::Precision`).
+    pub products: bool,
     /// The inputs in which the outputs are linear.
     pub linear: Linear,
     /// How each output of the whole batch follows from the outputs of shards. The last entry also holds for all further
@@ -47,6 +50,7 @@ impl Effects {
         same_elements: false,
         differentiable: true,
         stops_gradient: false,
+        products: false,
         linear: Linear::No,
         of_shards: &[OfShards::Other],
     };

@@ -9,7 +9,12 @@ pub const VARIABLE: &str = "PADDLE_ISA";
 /// An instruction set that this machine has. None can be made that the machine lacks; so it is sound to call code that
 /// is compiled for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Isa(Level);
+pub struct Isa {
+    level: Level,
+    /// Whether there are dot products of bf16 numbers: AVX-512 BF16, which Cooper Lake, Sapphire Rapids and Zen 4 have.
+    /// Kernels are not compiled for them, but for two functions of `pairs`.
+    dots: bool,
+}
 
 /// The instruction sets for which kernels are compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +65,17 @@ impl Level {
             Level::Portable => true,
         }
     }
+
+    /// Whether this machine has instructions of this level for dot products of bf16 numbers.
+    fn has_dots(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => is_x86_feature_detected!("avx512bf16"),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => false,
+            Level::Portable => false,
+        }
+    }
 }
 
 impl Isa {
@@ -78,16 +94,26 @@ impl Isa {
 
     /// The instruction sets that this machine has, best first.
     pub fn available() -> impl Iterator<Item = Isa> {
-        Level::ALL.iter().copied().filter(|level| level.is_supported()).map(Isa)
+        let levels = Level::ALL.iter().copied().filter(|level| level.is_supported());
+        levels.flat_map(|level| {
+            let with_dots = level.has_dots().then_some(Isa { level, dots: true });
+            with_dots.into_iter().chain([Isa { level, dots: false }])
+        })
     }
 
     /// The name, as in `PADDLE_ISA`.
     pub fn name(self) -> &'static str {
-        self.0.name()
+        if self.dots { "avx512bf16" } else { self.level.name() }
     }
 
     pub(crate) fn level(self) -> Level {
-        self.0
+        self.level
+    }
+
+    /// Whether there are instructions for dot products of bf16 numbers. It is never so in a copy of a kernel, which knows
+    /// its level alone.
+    pub(crate) fn has_dots(self) -> bool {
+        self.dots
     }
 
     /// The instruction set that a copy of a kernel is compiled for: in the copy it is known, so that calls of other
@@ -96,7 +122,7 @@ impl Isa {
     /// # Safety
     /// The machine has the instruction set.
     pub(crate) const unsafe fn of_copy(level: Level) -> Isa {
-        Isa(level)
+        Isa { level, dots: false }
     }
 }
 
@@ -268,8 +294,9 @@ mod tests {
     #[test]
     fn only_wide_functions_have_copies_for_512_bits() {
         for isa in Isa::available() {
-            let narrow = if isa.name() == "avx512" { "avx2" } else { isa.name() };
-            assert_eq!(name_of_copy::<f32>(isa), (0.0, isa.name()));
+            let wide = isa.level().name();
+            let narrow = if wide == "avx512" { "avx2" } else { wide };
+            assert_eq!(name_of_copy::<f32>(isa), (0.0, wide));
             assert_eq!(name_of_copy::<f64>(isa), (0.0, narrow));
         }
     }

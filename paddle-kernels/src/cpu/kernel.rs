@@ -1,7 +1,7 @@
 //! Compiled groups of operators.
 
 use paddle_core::memory::OutOfMemory;
-use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Memories, Operand, Unsupported};
+use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Memories, Operand, Precision, Unsupported};
 
 use super::epilogue::Epilogue;
 use super::isa::Isa;
@@ -148,6 +148,11 @@ impl<'a> Single<'a> {
     /// Whether the operand is a constant of the group.
     pub(super) fn is_constant(&self, slot: &Slot) -> bool {
         self.group.constants.contains(&slot.0)
+    }
+
+    /// The precision in which the operator computes products.
+    pub(super) fn precision(&self) -> Precision {
+        self.group.precision
     }
 
     /// The identity of the operator's stream of random numbers.

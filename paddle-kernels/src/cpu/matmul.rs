@@ -5,12 +5,16 @@
 //! register or thread cuts or reorders that chain. So the bits of an element depend on its row of A and its column of
 //! B alone: not on the number of threads, the other rows of the batch, or the width of the registers.
 //!
+//! Factors may be of half precision, in pairs along the inner dimension (see [`Pair`]): then the chain is one of pairs, and C is of
+//! `f32`.
+//!
 //! B may be a matrix that is nowhere in memory, and of which panels are made as they are needed: see [`Right`].
 //!
 //! If both factors are in memory, the crate `matrixmultiply` may compute the tiles instead: see [`Multiplier`]. It adds
 //! up parts of the chain, which it cuts by the inner dimension alone, so bits still do not depend on the number of threads.
 //!
 //! [`Multiplier`]: super::multiplier::Multiplier
+//! [`Pair`]: super::pairs::Pair
 #![allow(unsafe_code, reason = "reads and writes matrices through raw pointers, on several threads")]
 
 mod matrixmultiply;
@@ -18,12 +22,12 @@ mod matrixmultiply;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::isa::{Isa, Level};
+use super::isa::Isa;
 use super::kernel::Machine;
 use super::shared::Shared;
 use super::transpose::transpose;
-use super::vector::{Element, Vector, Work, on_registers};
-pub(crate) use matrixmultiply::Multiplied;
+use super::vector::{Factor, FactorWork, Factors, Register};
+pub(crate) use matrixmultiply::Gemm;
 
 /// C\[m, n\] = op(A)\[m, k\] · op(B)\[k, n\], all dense and row-major.
 #[derive(Debug, Clone, Copy)]
@@ -47,11 +51,11 @@ impl Matmul {
     /// # Safety
     /// `a` and `b` are valid for reading m·k and k·n elements, `c` for reading and writing m·n, on any thread; c
     /// overlaps neither, and nothing else touches it meanwhile. Without `accumulate`, C may be uninitialised.
-    pub(crate) unsafe fn run<T: Element>(
+    pub(crate) unsafe fn run<T: Factor>(
         &self,
         machine: &Machine,
         from: [*const T; 2],
-        c: *mut T,
+        c: *mut T::Sum,
         accumulate: bool,
         finish: &(dyn Fn(Range<usize>, Range<usize>) + Sync),
     ) {
@@ -71,11 +75,11 @@ impl Matmul {
     ///
     /// # Safety
     /// As for [`run`](Matmul::run), of every product.
-    pub(crate) unsafe fn run_many<T: Element>(
+    pub(crate) unsafe fn run_many<T: Factor>(
         &self,
         machine: &Machine,
         [a, b]: [*const T; 2],
-        c: *mut T,
+        c: *mut T::Sum,
         count: usize,
         starts: &(dyn Fn(usize) -> [usize; 2] + Sync),
     ) {
@@ -104,7 +108,7 @@ impl Matmul {
     ///
     /// # Safety
     /// As for [`Product::compute`].
-    unsafe fn compute<T: Element>(
+    unsafe fn compute<T: Factor>(
         &self,
         machine: &Machine,
         product: &Product<T, Operand<T>>,
@@ -113,10 +117,10 @@ impl Matmul {
     ) {
         // SAFETY: the caller's.
         unsafe {
-            if machine.multiplier.is_matrixmultiply(self.m, self.n) {
-                product.compute_by_matrixmultiply(rows, columns);
-            } else {
-                product.compute(machine.isa, rows, columns);
+            let is_theirs = machine.multiplier.is_matrixmultiply(self.m, self.n);
+            match T::GEMM.filter(|_| is_theirs) {
+                Some(gemm) => product.compute_by(gemm, rows, columns),
+                None => product.compute(machine.isa, rows, columns),
             }
         }
     }
@@ -140,7 +144,12 @@ impl Matmul {
     }
 
     /// The product whose tiles are those of [`Matmul::grid`].
-    fn product<T>(&self, [a, b]: [*const T; 2], c: *mut T, accumulate: bool) -> Product<T, Operand<T>> {
+    fn product<T: Factor>(
+        &self,
+        [a, b]: [*const T; 2],
+        c: *mut T::Sum,
+        accumulate: bool,
+    ) -> Product<T, Operand<T>> {
         let Matmul { m, n, k, trans_a, trans_b } = *self;
         // The distances between neighbours in a column and in a row of the matrix as it is multiplied.
         let a = Operand { start: a, row: if trans_a { 1 } else { k }, column: if trans_a { m } else { 1 } };
@@ -231,7 +240,7 @@ impl<T> Operand<T> {
 
 /// The right factor of a product. Panels of it are packed: some rows of some columns, in the order in which the kernel
 /// reads them.
-pub(super) trait Right<T: Element> {
+pub(super) trait Right<T: Factor> {
     /// The matrix in memory, if the elements of a row are neighbours there.
     fn in_place(&self) -> Option<Operand<T>> {
         None
@@ -242,7 +251,7 @@ pub(super) trait Right<T: Element> {
     /// # Safety
     /// `packed` is valid for writing `inner.len() * step` elements, and `columns.len() <= step`, which is a multiple
     /// of the lanes of `V`; the machine has its instruction set; rows and columns are inside the matrix.
-    unsafe fn pack<V: Vector<Element = T>>(
+    unsafe fn pack<V: Register<Element = T>>(
         &self,
         packed: *mut T,
         step: usize,
@@ -252,11 +261,11 @@ pub(super) trait Right<T: Element> {
 }
 
 /// A product as the kernels see it. The elements of a row of C are neighbours.
-pub(super) struct Product<T, B> {
+pub(super) struct Product<T: Factor, B> {
     pub(super) k: usize,
     pub(super) a: Operand<T>,
     pub(super) b: B,
-    pub(super) c: *mut T,
+    pub(super) c: *mut T::Sum,
     /// The distance of neighbours in a column of C.
     pub(super) c_row: usize,
     /// Whether the product is added to C.
@@ -264,7 +273,7 @@ pub(super) struct Product<T, B> {
 }
 
 // SAFETY: `Matmul::run` demands pointers that are valid on any thread, and gives each tile of C to one thread.
-unsafe impl<T: Sync> Sync for Product<T, Operand<T>> {}
+unsafe impl<T: Factor> Sync for Product<T, Operand<T>> {}
 
 /// The bytes of a row of the widest panel: two of the widest registers.
 const PANEL_WIDTH: usize = 128;
@@ -276,15 +285,15 @@ struct Panel(
     #[allow(dead_code, reason = "written and read through its pointer")] MaybeUninit<[u8; PANEL_BYTES]>,
 );
 
-impl<T: Element, B: Right<T>> Product<T, B> {
+impl<T: Factor, B: Right<T>> Product<T, B> {
     /// Computes a tile of C on this thread.
     ///
     /// # Safety
     /// The tile lies inside C and nobody else touches it; what it needs of A and B can be read.
     pub(super) unsafe fn compute(&self, isa: Isa, rows: Range<usize>, columns: Range<usize>) {
         let Product { k, a, ref b, c, c_row, accumulate } = *self;
-        // SAFETY: the caller's.
-        unsafe { Product::<T, &dyn Panels<T>> { k, a, b, c, c_row, accumulate }.tile_on(isa, rows, columns) }
+        let product = Product::<T, &dyn Panels<T>> { k, a, b, c, c_row, accumulate };
+        T::on_factors(isa, Tile { of: &product, isa, rows, columns });
     }
 }
 
@@ -308,7 +317,7 @@ trait Panels<T> {
     );
 }
 
-impl<T: Element, B: Right<T>> Panels<T> for B {
+impl<T: Factor, B: Right<T>> Panels<T> for B {
     fn in_place(&self) -> Option<Operand<T>> {
         Right::in_place(self)
     }
@@ -321,7 +330,7 @@ impl<T: Element, B: Right<T>> Panels<T> for B {
         inner: Range<usize>,
         columns: Range<usize>,
     ) {
-        on_registers(isa, Packing { of: self, packed, step, inner, columns });
+        T::on_factors(isa, Packing { of: self, packed, step, inner, columns });
     }
 }
 
@@ -334,56 +343,47 @@ struct Packing<'a, T, B> {
     columns: Range<usize>,
 }
 
-impl<T: Element, B: Right<T>> Work<T> for Packing<'_, T, B> {
+impl<T: Factor, B: Right<T>> FactorWork<T> for Packing<'_, T, B> {
     #[inline(always)]
-    unsafe fn run<V: Vector<Element = T>>(self) {
+    unsafe fn run<V: Factors<Element = T>>(self) {
         // SAFETY: as `Panels::pack_on` requires.
         unsafe { self.of.pack::<V>(self.packed, self.step, self.inner, self.columns) }
     }
 }
 
-impl<T: Element> Product<T, &dyn Panels<T>> {
-    /// Computes a tile of C on this thread.
-    ///
-    /// # Safety
-    /// As for `compute`.
-    unsafe fn tile_on(&self, isa: Isa, rows: Range<usize>, columns: Range<usize>) {
-        // SAFETY: the caller's; an `Isa` exists only where the machine has it.
+/// A tile of a product.
+struct Tile<'a, T: Factor> {
+    of: &'a Product<T, &'a dyn Panels<T>>,
+    isa: Isa,
+    rows: Range<usize>,
+    columns: Range<usize>,
+}
+
+impl<T: Factor> FactorWork<T> for Tile<'_, T> {
+    #[inline(always)]
+    unsafe fn run<V: Factors<Element = T>>(self) {
+        // The instruction sets with registers of this width have 32 of them.
+        const WIDEST: usize = 64;
+        let Tile { of, isa, rows, columns } = self;
+        // SAFETY: as `Product::compute` requires.
         unsafe {
-            match isa.level() {
-                #[cfg(target_arch = "x86_64")]
-                Level::Avx512 if const { T::WIDE } => self.tile_avx512(isa, rows, columns),
-                #[cfg(target_arch = "x86_64")]
-                Level::Avx512 | Level::Avx2 => self.tile_avx2(isa, rows, columns),
-                Level::Portable => self.tile::<T::Portable, 6>(isa, rows, columns),
+            // The compiler makes no copy that this constant excludes.
+            if const { V::LANES * size_of::<T>() == WIDEST } {
+                of.tile::<V, 8>(isa, rows, columns);
+            } else {
+                of.tile::<V, 6>(isa, rows, columns);
             }
         }
     }
+}
 
-    /// # Safety
-    /// As for `tile`, on a machine with AVX-512 as `Level` says.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
-    unsafe fn tile_avx512(&self, isa: Isa, rows: Range<usize>, columns: Range<usize>) {
-        // SAFETY: the caller's.
-        unsafe { self.tile::<T::Avx512, 8>(isa, rows, columns) }
-    }
-
-    /// # Safety
-    /// As for `tile`, on a machine with AVX2 and FMA.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    unsafe fn tile_avx2(&self, isa: Isa, rows: Range<usize>, columns: Range<usize>) {
-        // SAFETY: the caller's.
-        unsafe { self.tile::<T::Avx2, 6>(isa, rows, columns) }
-    }
-
+impl<T: Factor> Product<T, &dyn Panels<T>> {
     /// Computes a tile of C, `HEIGHT` rows and two registers of columns at a time.
     ///
     /// # Safety
     /// The tile lies inside C and nobody else touches it; the machine has the instruction set of `V`.
     #[inline(always)]
-    unsafe fn tile<V: Vector<Element = T>, const HEIGHT: usize>(
+    unsafe fn tile<V: Factors<Element = T>, const HEIGHT: usize>(
         &self,
         isa: Isa,
         rows: Range<usize>,
@@ -394,7 +394,7 @@ impl<T: Element> Product<T, &dyn Panels<T>> {
             if self.k == 0 && !self.accumulate {
                 for i in rows {
                     std::slice::from_raw_parts_mut(self.c.add(i * self.c_row + columns.start), columns.len())
-                        .fill(T::ZERO);
+                        .fill(T::Sum::ZERO);
                 }
             } else if rows.len() == 1 {
                 self.strips::<V, 1, 4>(isa, rows, columns);
@@ -409,7 +409,7 @@ impl<T: Element> Product<T, &dyn Panels<T>> {
     /// # Safety
     /// As for `tile`.
     #[inline(always)]
-    unsafe fn strips<V: Vector<Element = T>, const HEIGHT: usize, const WIDTH: usize>(
+    unsafe fn strips<V: Factors<Element = T>, const HEIGHT: usize, const WIDTH: usize>(
         &self,
         isa: Isa,
         rows: Range<usize>,
@@ -460,7 +460,7 @@ impl<T: Element> Product<T, &dyn Panels<T>> {
     /// # Safety
     /// The strip is inside a tile that nobody else touches; the machine has the instruction set of `V`.
     #[inline(always)]
-    unsafe fn blocks<V: Vector<Element = T>, const HEIGHT: usize, const WIDTH: usize>(
+    unsafe fn blocks<V: Factors<Element = T>, const HEIGHT: usize, const WIDTH: usize>(
         &self,
         rows: Range<usize>,
         strip: &Strip<T>,
@@ -490,7 +490,7 @@ impl<T: Element> Product<T, &dyn Panels<T>> {
     /// # Safety
     /// As for `blocks`.
     #[inline(always)]
-    unsafe fn block<V: Vector<Element = T>, const HEIGHT: usize, const WIDTH: usize>(
+    unsafe fn block<V: Factors<Element = T>, const HEIGHT: usize, const WIDTH: usize>(
         &self,
         i: usize,
         strip: &Strip<T>,
@@ -503,13 +503,13 @@ impl<T: Element> Product<T, &dyn Panels<T>> {
                 *row = self.a.at(i + r, strip.inner.start);
             }
             let c = self.c.add(i * self.c_row + strip.first);
-            let mut sums = [[V::splat(T::ZERO); WIDTH]; HEIGHT];
+            let mut sums = [[V::Sums::splat(T::Sum::ZERO); WIDTH]; HEIGHT];
             if strip.add {
                 for (r, sums) in sums.iter_mut().enumerate() {
                     for (w, sum) in sums.iter_mut().enumerate() {
                         let from = c.add(r * self.c_row + w * V::LANES);
                         let whole = w + 1 < WIDTH || tail == V::LANES;
-                        *sum = if whole { V::load(from) } else { V::load_partial(from, tail) };
+                        *sum = if whole { V::Sums::load(from) } else { V::Sums::load_partial(from, tail) };
                     }
                 }
             }
@@ -523,7 +523,7 @@ impl<T: Element> Product<T, &dyn Panels<T>> {
                 for (row, sums) in rows.iter().zip(&mut sums) {
                     let value = V::splat(*row.add(offset));
                     for (column, sum) in columns.iter().zip(sums) {
-                        *sum = value.mul_add(*column, *sum);
+                        *sum = value.multiply(*column, *sum);
                     }
                 }
                 offset += self.a.column;
@@ -542,13 +542,13 @@ impl<T: Element> Product<T, &dyn Panels<T>> {
 }
 
 /// One of the strides is 1.
-impl<T: Element> Right<T> for Operand<T> {
+impl<T: Factor> Right<T> for Operand<T> {
     fn in_place(&self) -> Option<Operand<T>> {
         (self.column == 1).then_some(*self)
     }
 
     #[inline(always)]
-    unsafe fn pack<V: Vector<Element = T>>(
+    unsafe fn pack<V: Register<Element = T>>(
         &self,
         packed: *mut T,
         step: usize,

@@ -17,6 +17,7 @@ pub mod multiplier;
 mod number;
 mod operands;
 mod ops;
+mod pairs;
 mod pieces;
 mod real;
 mod scratch;
@@ -35,7 +36,7 @@ use std::{env, fmt, io, thread};
 use paddle_core::ops::Op;
 use paddle_core::plan::{
     Backend, Body, Fault, Group, HostSlice, HostSliceMut, Launch, Layout, Location, Memories, OutOfMemory,
-    Piece, Takes, Token, Unsupported,
+    Piece, Precision, Takes, Token, Unsupported,
 };
 use paddle_core::program::DType;
 
@@ -216,6 +217,10 @@ impl Backend for Cpu {
 
     fn gathers(&self, update: &Op) -> bool {
         ops::gathers(update)
+    }
+
+    fn computes_in(&self, _: Precision) -> bool {
+        true
     }
 
     fn prefers(&self, op: &Op) -> Option<Layout> {

@@ -1,14 +1,14 @@
 //! Transposes: matrices whose rows become columns, and channels whose elements become neighbours.
 #![allow(unsafe_code, reason = "copies through raw pointers")]
 
-use super::vector::{BLOCK, Element};
+use super::vector::{BLOCK, Factor};
 
 /// `to[p * step + j] = from[j * stride + p]` for `p < depth`, `j < width`.
 ///
 /// # Safety
 /// These elements are valid.
 #[inline(always)]
-pub(super) unsafe fn transpose<T: Element>(
+pub(super) unsafe fn transpose<T: Factor>(
     from: *const T,
     stride: usize,
     to: *mut T,
@@ -54,7 +54,7 @@ pub(super) const LANES: usize = 16;
 /// Brings neighbouring elements of at most [`LANES`] channels side by side. The channels are planes of `plane` elements
 /// each; `first` is the first of the elements in its plane. Lanes without a channel keep what they have.
 #[inline(always)]
-pub(super) fn side_by_side<T: Element>(channels: &[T], plane: usize, first: usize, to: &mut [[T; LANES]]) {
+pub(super) fn side_by_side<T: Factor>(channels: &[T], plane: usize, first: usize, to: &mut [[T; LANES]]) {
     let count = channels.len() / plane.max(1);
     assert!(count <= LANES && first + to.len() <= plane);
     let from = channels.as_ptr().wrapping_add(first);
@@ -67,7 +67,7 @@ pub(super) fn side_by_side<T: Element>(channels: &[T], plane: usize, first: usiz
 /// # Safety
 /// These elements are valid.
 #[inline(always)]
-pub(super) unsafe fn interleave<T: Element>(
+pub(super) unsafe fn interleave<T: Factor>(
     from: *const T,
     [channel, element]: [usize; 2],
     to: *mut T,
@@ -113,7 +113,7 @@ pub(super) unsafe fn interleave<T: Element>(
 /// # Safety
 /// These elements are valid.
 #[inline(always)]
-pub(super) unsafe fn separate<T: Element>(
+pub(super) unsafe fn separate<T: Factor>(
     from: *const T,
     step: usize,
     to: *mut T,

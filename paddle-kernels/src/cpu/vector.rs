@@ -1,32 +1,30 @@
 //! Vector registers, for kernels that decide themselves which values are held in registers.
 #![allow(unsafe_code, reason = "vector instructions and raw loads")]
 
+mod factors;
+
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
+use matrixmultiply::{dgemm, sgemm};
+
+use self::factors::OfNumbers;
+pub(crate) use self::factors::{Factor, FactorWork, Factors};
 use super::isa::{Isa, Level, PORTABLE_IS_FUSED};
-use super::matmul::Multiplied;
+use super::matmul::Gemm;
 use super::number;
 
 /// A number of matrices, and the registers that hold such numbers.
-pub(crate) trait Element: number::Element + Multiplied + Default + From<i8> {
+pub(crate) trait Element: number::Element + Factor<Sum = Self> + From<i8> {
     /// Those of AVX-512, if the elements are [`WIDE`](number::Element::WIDE).
     #[cfg(target_arch = "x86_64")]
     type Avx512: Vector<Element = Self>;
     #[cfg(target_arch = "x86_64")]
     type Avx2: Vector<Element = Self>;
     type Portable: Vector<Element = Self>;
-
-    const ZERO: Self;
-
-    /// Transposes `BLOCK` by `BLOCK` elements: `to[p * step + j] = from[j * stride + p]`.
-    ///
-    /// # Safety
-    /// These elements are valid.
-    unsafe fn transpose_block(from: *const Self, stride: usize, to: *mut Self, step: usize);
 }
 
-/// The side of the square that [`Element::transpose_block`] transposes.
+/// The side of the square that [`Factor::transpose_block`] transposes.
 pub(crate) const BLOCK: usize = 4;
 
 impl Element for f32 {
@@ -35,8 +33,17 @@ impl Element for f32 {
     #[cfg(target_arch = "x86_64")]
     type Avx2 = F32x8;
     type Portable = Lanes<f32, 4>;
+}
+
+impl Factor for f32 {
+    type Sum = f32;
 
     const ZERO: f32 = 0.0;
+    const GEMM: Option<Gemm<f32>> = Some(Gemm { compute: sgemm, zero_and_one: [0.0, 1.0] });
+
+    fn on_factors(isa: Isa, work: impl FactorWork<f32>) {
+        on_registers(isa, OfNumbers(work));
+    }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
@@ -69,8 +76,17 @@ impl Element for f64 {
     #[cfg(target_arch = "x86_64")]
     type Avx2 = F64x4;
     type Portable = Lanes<f64, 2>;
+}
+
+impl Factor for f64 {
+    type Sum = f64;
 
     const ZERO: f64 = 0.0;
+    const GEMM: Option<Gemm<f64>> = Some(Gemm { compute: dgemm, zero_and_one: [0.0, 1.0] });
+
+    fn on_factors(isa: Isa, work: impl FactorWork<f64>) {
+        on_registers(isa, OfNumbers(work));
+    }
 
     #[inline(always)]
     unsafe fn transpose_block(from: *const f64, stride: usize, to: *mut f64, step: usize) {
@@ -80,9 +96,9 @@ impl Element for f64 {
 }
 
 /// # Safety
-/// As for [`Element::transpose_block`].
+/// As for [`Factor::transpose_block`].
 #[inline(always)]
-unsafe fn transpose_block<T: Copy>(from: *const T, stride: usize, to: *mut T, step: usize) {
+pub(crate) unsafe fn transpose_block<T: Copy>(from: *const T, stride: usize, to: *mut T, step: usize) {
     for p in 0..BLOCK {
         for j in 0..BLOCK {
             // SAFETY: as required of the caller.
@@ -97,8 +113,8 @@ unsafe fn transpose_block<T: Copy>(from: *const T, stride: usize, to: *mut T, st
 /// Every function needs the instruction set of its type, and is fast only if it is inlined into a function compiled for
 /// that set. Loads and stores access `LANES` elements; the partial ones access the first `count <= LANES`. No alignment
 /// is needed beyond that of an element.
-pub(crate) trait Vector: Copy {
-    type Element: Element;
+pub(crate) trait Register: Copy {
+    type Element: Factor;
     const LANES: usize;
     /// The number of registers of the instruction set.
     const REGISTERS: usize;
@@ -109,6 +125,13 @@ pub(crate) trait Vector: Copy {
     unsafe fn load_partial(from: *const Self::Element, count: usize) -> Self;
     unsafe fn store(self, to: *mut Self::Element);
     unsafe fn store_partial(self, to: *mut Self::Element, count: usize);
+}
+
+/// A register of numbers.
+///
+/// # Safety
+/// As for [`Register`].
+pub(crate) trait Vector: Register<Element: Element> {
     /// `self * b + c`, rounded once if the instruction set can.
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
     unsafe fn add(self, b: Self) -> Self;
@@ -182,9 +205,9 @@ macro_rules! register {
         |$to:ident, $store_count:ident, $value:ident| $store_partial:expr
     ) => {
         #[derive(Clone, Copy)]
-        pub(crate) struct $name($register);
+        pub(crate) struct $name(pub(crate) $register);
 
-        impl Vector for $name {
+        impl Register for $name {
             type Element = $element;
             const LANES: usize = $lanes;
             const REGISTERS: usize = $registers;
@@ -219,7 +242,9 @@ macro_rules! register {
                 // SAFETY: the caller has the instruction set; lanes beyond the valid ones are masked off.
                 unsafe { $store_partial }
             }
+        }
 
+        impl Vector for $name {
             #[inline(always)]
             unsafe fn mul_add(self, b: Self, c: Self) -> Self {
                 // SAFETY: the caller has the instruction set.
@@ -324,11 +349,11 @@ fn first_of_4(count: usize) -> __m256i {
 
 /// A register of the compiler's target, whichever that is.
 #[derive(Clone, Copy)]
-pub(crate) struct Lanes<T, const LANES: usize>([T; LANES]);
+pub(crate) struct Lanes<T, const LANES: usize>(pub(crate) [T; LANES]);
 
 macro_rules! lanes {
     ($element:ident, $lanes:literal) => {
-        impl Vector for Lanes<$element, $lanes> {
+        impl Register for Lanes<$element, $lanes> {
             type Element = $element;
             const LANES: usize = $lanes;
             const REGISTERS: usize = if cfg!(target_arch = "aarch64") { 32 } else { 16 };
@@ -367,7 +392,9 @@ macro_rules! lanes {
                     unsafe { *to.add(lane) = value };
                 }
             }
+        }
 
+        impl Vector for Lanes<$element, $lanes> {
             #[inline(always)]
             unsafe fn mul_add(self, b: Self, c: Self) -> Self {
                 let mut lanes = c.0;

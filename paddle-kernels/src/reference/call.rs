@@ -1,6 +1,6 @@
 //! The operands of an operator in a launch, as its arithmetic sees them.
 
-use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Memories, Operand, OperandType};
+use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Memories, Operand, OperandType, Precision};
 use paddle_core::program::DType;
 
 use super::layout::to_row_major;
@@ -66,7 +66,11 @@ impl Call<'_> {
         let values = memory(self.memories, location).read_values(location.offset, stored, count);
         let values =
             values.unwrap_or_else(|| panic!("operand {k} of `{name}` reads memory that nothing wrote"));
-        to_row_major(values, layout, self.launch.sizes)
+        let values = to_row_major(values, layout, self.launch.sizes);
+        match self.group.precision {
+            Precision::Bf16 if self.op.op.effects().products => values.rounded_to_bf16(),
+            _ => values,
+        }
     }
 
     /// The elements of input `k`, which are integers by its shape rule.

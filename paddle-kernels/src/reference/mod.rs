@@ -7,7 +7,7 @@
 //! Formulas of the element-wise table are evaluated in the stored type, so that every backend that rounds elementary
 //! operations as IEEE 754 demands gives the same bits. Sums and exponentials are computed in `f64`, in the order of
 //! the indices, and rounded once. Such an `f32` result is the best possible, and another backend's distance from it
-//! is that backend's error alone.
+//! is that backend's error alone. Products in bf16 are those of factors that are rounded before: no more is rounded.
 
 mod buffer;
 mod call;
@@ -23,7 +23,7 @@ use paddle_core::memory::{OutOfMemory, TryGrow};
 use paddle_core::ops::{Custom, Op};
 use paddle_core::plan::{
     Backend, Body, Fault, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch, Layout, Location,
-    Memories, Operand, Piece, Takes, Token, Unsupported,
+    Memories, Operand, Piece, Precision, Takes, Token, Unsupported,
 };
 use paddle_core::program::DType;
 
@@ -40,13 +40,13 @@ const COPIES: usize = 8;
 /// The reference backend.
 #[derive(Clone, Copy, Debug)]
 pub struct Reference {
-    precision: Precision,
+    width: Width,
     /// Whether the backend prefers images with the channels as the fastest axis.
     channels_last: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Precision {
+enum Width {
     Single,
     Double,
 }
@@ -59,13 +59,13 @@ pub struct Kernel {
 impl Reference {
     /// Keeps every value in its own element type.
     pub fn single() -> Self {
-        Reference { precision: Precision::Single, channels_last: false }
+        Reference { width: Width::Single, channels_last: false }
     }
 
     /// Keeps `f32` values as `f64` too, so that the gradient of any program can be checked by differences. Host memory
     /// of either type may be copied from and to either.
     pub fn double() -> Self {
-        Reference { precision: Precision::Double, channels_last: false }
+        Reference { width: Width::Double, channels_last: false }
     }
 
     /// The same backend, preferring images with the channels as the fastest axis between operators, as devices do.
@@ -75,8 +75,8 @@ impl Reference {
 
     /// The type in which elements of a declared type are stored.
     fn stored(self, dtype: DType) -> DType {
-        match (self.precision, dtype) {
-            (Precision::Double, DType::F32) => DType::F64,
+        match (self.width, dtype) {
+            (Width::Double, DType::F32) => DType::F64,
             _ => dtype,
         }
     }
@@ -89,9 +89,9 @@ impl Backend for Reference {
     type Fallback = Reference;
 
     fn name(&self) -> &'static str {
-        match self.precision {
-            Precision::Single => "reference",
-            Precision::Double => "reference in double precision",
+        match self.width {
+            Width::Single => "reference",
+            Width::Double => "reference in double precision",
         }
     }
 
@@ -109,6 +109,10 @@ impl Backend for Reference {
 
     fn gathers(&self, update: &Op) -> bool {
         self.supports(update)
+    }
+
+    fn computes_in(&self, _: Precision) -> bool {
+        true
     }
 
     fn prefers(&self, op: &Op) -> Option<Layout> {

@@ -34,6 +34,22 @@ impl Values {
         }
     }
 
+    /// The elements, rounded to bf16: to the nearest, ties to even.
+    pub(super) fn rounded_to_bf16(&self) -> Values {
+        // A number of 53 significant bits loses 45.
+        const LOST: u32 = 45;
+        let rounded = |value: f64| match value.is_finite() {
+            false => value,
+            true => {
+                let bits = value.to_bits();
+                let up = bits + ((1 << (LOST - 1)) - 1) + (bits >> LOST & 1);
+                // Numbers behind the largest are infinite, as in `f32`, which has the same exponents.
+                f64::from(f64::from_bits(up >> LOST << LOST) as f32)
+            }
+        };
+        Values::round(self.dtype(), self.floats().into_iter().map(rounded).collect())
+    }
+
     /// The elements as `f64`.
     pub(super) fn floats(&self) -> Vec<f64> {
         match self {

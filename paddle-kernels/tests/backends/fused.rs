@@ -4,7 +4,7 @@ use paddle_core::ops::{
     Assign, Binary, BinaryKind, Compare, CompareKind, Fill, Logical, LogicalKind, Not, Number, Op, Scale,
     Unary, UnaryGrad, UnaryKind,
 };
-use paddle_core::plan::{Backend, Extent, Group, GroupOp, Operand, OperandType};
+use paddle_core::plan::{Backend, Extent, Group, GroupOp, Operand, OperandType, Precision};
 use paddle_core::program::{DType, Type};
 use paddle_kernels::reference::Reference;
 
@@ -200,6 +200,7 @@ fn arbitrary(draw: &mut Draw, chain: Chain, dtype: DType) -> Case {
         temporaries: Vec::new(),
         constants: Vec::new(),
         random_stream: 0,
+        precision: Precision::F32,
     };
     let case = Case { group, sizes: vec![rows], inputs: Vec::new(), in_place: Vec::new() };
     let operators = 2 + draw.below(if chain == Chain::Exact { 11 } else { 5 });

@@ -27,6 +27,7 @@ mod loops;
 mod machines;
 mod memory;
 mod nested;
+mod precision;
 mod programs;
 #[path = "../support/queued.rs"]
 mod queued;

@@ -83,7 +83,7 @@ impl Program {
             for instruction in decode(start, code(start, *size as usize)?) {
                 let mnemonic = format!("{:?}", instruction.mnemonic());
                 function.computes |= is_arithmetic(&mnemonic);
-                function.is_fused |= mnemonic.starts_with("Vfm") || mnemonic.starts_with("Vfnm");
+                function.is_fused |= ["Vfm", "Vfnm", "Vdp"].iter().any(|kind| mnemonic.starts_with(kind));
                 for mut address in
                     addresses(&instruction).into_iter().filter(|address| !own.contains(address))
                 {
@@ -127,7 +127,8 @@ fn addresses(instruction: &Instruction) -> Vec<u64> {
 
 /// Whether an instruction computes with floating-point numbers, one or many at a time.
 fn is_arithmetic(mnemonic: &str) -> bool {
-    const KINDS: [&str; 11] = ["add", "sub", "mul", "div", "sqrt", "max", "min", "fm", "fnm", "ucomi", "cmp"];
+    const KINDS: [&str; 12] =
+        ["add", "sub", "mul", "div", "sqrt", "max", "min", "fm", "fnm", "dp", "ucomi", "cmp"];
     let name = mnemonic.to_ascii_lowercase();
     let of_floats = ["ss", "sd", "ps", "pd"].iter().any(|kind| name.ends_with(kind));
     let operation = name.strip_prefix('v').unwrap_or(&name);

@@ -3,7 +3,7 @@
 use paddle_core::ops::{Op, Program, Sample};
 use paddle_core::plan::{
     ALIGNMENT, Backend, Body, Extent, Group, GroupOp, HostSlice, KernelError, Location, Memory, Operand,
-    OperandType,
+    OperandType, Precision,
 };
 use paddle_core::program::DType;
 use paddle_kernels::Cpu;
@@ -99,6 +99,7 @@ impl Case {
                 temporaries: temporaries.to_vec(),
                 constants: Vec::new(),
                 random_stream: 77,
+                precision: Precision::F32,
             },
             sizes: Vec::new(),
             in_place: Vec::new(),

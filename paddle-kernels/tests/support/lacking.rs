@@ -1,4 +1,4 @@
-//! A device for tests that lacks operators. The CPU runs these, and their values are copied back and forth.
+//! A device for tests that lacks operators, and computes in `f32` alone. The CPU runs the operators, and their values are copied back and forth.
 
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::Op;

@@ -14,7 +14,7 @@ use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::Op;
 use paddle_core::plan::{
     Backend, Fault, Group, HostSlice, HostSliceMut, Launch, Layout, Location, Memories, Memory, OWN_MEMORIES,
-    OperandType, Piece, Takes, Token, Unsupported, Values,
+    OperandType, Piece, Precision, Takes, Token, Unsupported, Values,
 };
 use paddle_core::program::DType;
 use paddle_kernels::Cpu;
@@ -234,6 +234,10 @@ impl Backend for Queued {
 
     fn supports(&self, op: &Op) -> bool {
         self.0.supports(op)
+    }
+
+    fn computes_in(&self, precision: Precision) -> bool {
+        self.0.computes_in(precision)
     }
 
     fn prefers(&self, op: &Op) -> Option<Layout> {

@@ -13,7 +13,7 @@ use paddle::attribute::network;
 use paddle::core::ops::Program;
 use paddle::core::passes::optimize::{Settings, Update};
 use paddle::core::passes::{Pipeline, Switch};
-use paddle::core::plan::{Executor, Numbers, Storage, stored_name};
+use paddle::core::plan::{Arithmetic, Executor, Storage, stored_name};
 use paddle::{Cpu, Error, Momentum, Parameters, Trainer, Updater, infer};
 
 /// The variable that switches passes off, and the one that tells the other process which network it plans.
@@ -97,7 +97,10 @@ fn plan(network: &str) -> String {
         |into: &mut Storage, var| into.insert(4, &stored_name(&program, var), program.ty(var)).unwrap();
     program.parameters().for_each(|var| insert(&mut parameters, var));
     program.states().iter().for_each(|state| insert(&mut states, state.var));
-    Executor::with_states(backend, &program, &parameters, &states, Numbers::Any).unwrap().plan().to_string()
+    Executor::with_states(backend, &program, &parameters, &states, Arithmetic::default())
+        .unwrap()
+        .plan()
+        .to_string()
 }
 
 /// Numbers that look random.

@@ -1,5 +1,6 @@
 //! Groups: the unit that a backend compiles and launches.
 
+use super::super::Precision;
 use super::moves::Move;
 use crate::ops::Op;
 use crate::program::DType;
@@ -211,6 +212,8 @@ pub struct Group {
     /// The stream of random numbers, which differs between operators: a hash of the path name of the value that is
     /// drawn.
     pub random_stream: u64,
+    /// The precision of the body, if its effects say [`products`](crate::program::Effects::products).
+    pub precision: Precision,
 }
 
 impl Group {
@@ -228,6 +231,7 @@ impl Group {
             temporaries: Vec::new(),
             constants: Vec::new(),
             random_stream,
+            precision: Precision::F32,
         }
     }
 
@@ -236,6 +240,7 @@ impl Group {
         let (body, epilogue) = (Some(Body::Move(kind)), Vec::new());
         Group {
             random_stream: 0,
+            precision: Precision::F32,
             body,
             epilogue,
             inputs,

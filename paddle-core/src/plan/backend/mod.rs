@@ -19,6 +19,7 @@ pub(super) use memory::no_memories;
 pub use memory::{ALIGNMENT, Location, Memories, Memory, OWN_MEMORIES, Piece, Values};
 pub use moves::Move;
 
+use super::Precision;
 use crate::memory::OutOfMemory;
 use crate::ops::Op;
 use crate::program::DType;
@@ -160,6 +161,11 @@ pub trait Backend {
     /// Whether the backend compiles groups of several such operators, which change parameters and states and have no outputs.
     fn gathers(&self, _update: &Op) -> bool {
         false
+    }
+
+    /// Whether the backend computes products in this precision. Each computes in `f32`.
+    fn computes_in(&self, precision: Precision) -> bool {
+        precision == Precision::F32
     }
 
     /// The layout in which this operator is fastest.

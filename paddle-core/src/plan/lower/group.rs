@@ -55,6 +55,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 (None, Some(&output)) => stream(&program.var(output).name),
                 (None, None) => 0,
             },
+            precision: self.precision_of(first),
         };
         let mut known: BTreeMap<(VarId, Layout), Operand> = BTreeMap::new();
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
@@ -194,7 +195,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         names.dedup();
         let kinds = operators.iter().map(|operator| operator.op.operation().called().to_string()).collect();
         let Site { place, role, .. } = first.site;
-        let origin = Origin::Operators(Operators { names, kinds, role, place });
+        let origin = Origin::Operators(Operators { names, kinds, role, place, precision: group.precision });
         let work = Work::of_group(&group, multiplications, |dtype| self.backend.element_bytes(dtype));
         let product = operators.iter().find_map(|operator| self.product(operator));
         let launch = self.launch_code(kernel, reads, writes, origin, work);

@@ -12,6 +12,7 @@ mod view;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::slots::OpenLoop;
+use super::arithmetic::{Arithmetic, Precision};
 use super::arrange::Arrangement;
 use super::backend::{Backend, Move, Side};
 use super::code::{
@@ -26,7 +27,7 @@ use super::stats::RunStats;
 use super::storage::{Storage, changed_in_use};
 use crate::ops::{Custom, Op, Operator, Program};
 use crate::passes::Switches;
-use crate::program::{BlockId, Dim, Role, RowOrigin, RowsId, Symbol, SymbolId, VarId};
+use crate::program::{BlockId, DType, Dim, Role, RowOrigin, RowsId, Site, Symbol, SymbolId, VarId};
 
 /// Plans a program for a backend.
 pub(super) fn lower<B: Backend>(
@@ -34,12 +35,14 @@ pub(super) fn lower<B: Backend>(
     program: &Program,
     storage: &Storage,
     states: &Storage,
-    numbers: Numbers,
+    arithmetic: Arithmetic,
 ) -> Result<Plan<Kernel<B>>, PlanError> {
     program.verify()?;
     // Where each operator's numbers are checked, each operator is a launch, as the program has it.
-    let switches = if numbers == Numbers::Any { Switches::from_environment()? } else { Switches::NONE };
-    let mut lowering = Lowering::new(backend, program, [storage, states], numbers, switches);
+    let switches =
+        if arithmetic.numbers == Numbers::Any { Switches::from_environment()? } else { Switches::NONE };
+    let mut lowering = Lowering::new(backend, program, [storage, states], arithmetic, switches);
+    lowering.check_precision()?;
     lowering.check_supported()?;
     lowering.inputs()?;
     let prepare = lowering.prepare()?;
@@ -54,7 +57,7 @@ struct Lowering<'a, B: Backend> {
     program: &'a Program,
     storage: &'a Storage,
     states: &'a Storage,
-    numbers: Numbers,
+    arithmetic: Arithmetic,
     switches: Switches,
     facts: Facts,
     arrangement: Arrangement,
@@ -116,7 +119,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         backend: &'a B,
         program: &'a Program,
         [storage, states]: [&'a Storage; 2],
-        numbers: Numbers,
+        arithmetic: Arithmetic,
         switches: Switches,
     ) -> Self {
         let facts = Facts::new(program, switches);
@@ -125,7 +128,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             program,
             storage,
             states,
-            numbers,
+            arithmetic,
             switches,
             loops: facts
                 .recorded
@@ -146,6 +149,26 @@ impl<'a, B: Backend> Lowering<'a, B> {
             update_from: None,
             now: 0,
             stats: RunStats::default(),
+        }
+    }
+
+    /// Errors if the backend or its fallback does not compute in the precision that was asked for.
+    fn check_precision(&self) -> Result<(), PlanError> {
+        let precision = self.arithmetic.precision;
+        let fails = |backend| Err(PlanError::Precision { precision, backend });
+        match self.backend.fallback() {
+            _ if !self.backend.computes_in(precision) => fails(self.backend.name()),
+            Some(fallback) if !fallback.computes_in(precision) => fails(fallback.name()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The precision in which an operator computes: products of `f32` values in that which was asked for.
+    fn precision_of(&self, operator: &Operator) -> Precision {
+        let of_singles = |&var: &VarId| self.program.ty(var).dtype == DType::F32;
+        match operator.op.effects().products && operator.outputs.iter().all(of_singles) {
+            true => self.arithmetic.precision,
+            false => Precision::F32,
         }
     }
 
@@ -306,7 +329,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
     fn origin(&self, operator: &Operator) -> Origin {
         let names = vec![self.program.called(operator).to_string()];
         let kinds = vec![operator.op.operation().called().to_string()];
-        Origin::Operators(Operators { names, kinds, role: operator.site.role, place: operator.site.place })
+        let Site { place, role, .. } = operator.site;
+        Origin::Operators(Operators { names, kinds, role, place, precision: Precision::F32 })
     }
 
     fn finish(
@@ -398,7 +422,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             checks: program.checks().to_vec(),
             outputs,
             files: program.files().to_vec(),
-            numbers: self.numbers,
+            numbers: self.arithmetic.numbers,
             stats: self.stats,
         })
     }

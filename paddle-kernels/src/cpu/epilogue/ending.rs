@@ -8,7 +8,7 @@ use paddle_core::ops::{Binary, BinaryKind, Op, Unary, UnaryKind};
 use paddle_core::plan::{Extent, Group, GroupOp, Operand, OperandType};
 
 use crate::cpu::number::Float;
-use crate::cpu::vector::{Element, Vector};
+use crate::cpu::vector::{Element, Factor, Vector};
 
 /// An ending over operands of type `O`: `min(max(x · factor + shift + other, 0), bound)`. What is not there is left out.
 #[derive(Clone, Copy, Debug)]

@@ -4,13 +4,11 @@
 
 use std::ops::Range;
 
-use ::matrixmultiply::{dgemm, sgemm};
-
 use super::{Operand, Product};
-use crate::cpu::vector::Element;
+use crate::cpu::vector::Factor;
 
 /// C ← α A B + β C: sizes m, k and n; then α, A, B, β and C, matrices with the distances of neighbours in a column and in a row.
-type Gemm<T> = unsafe fn(
+type Compute<T> = unsafe fn(
     usize,
     usize,
     usize,
@@ -27,26 +25,20 @@ type Gemm<T> = unsafe fn(
     isize,
 );
 
-/// Numbers whose matrices the crate multiplies.
-pub(crate) trait Multiplied: Sized {
-    const GEMM: Gemm<Self>;
+/// The crate's product of matrices of numbers `T`.
+pub(crate) struct Gemm<T> {
+    pub(crate) compute: Compute<T>,
+    pub(crate) zero_and_one: [T; 2],
 }
 
-impl Multiplied for f32 {
-    const GEMM: Gemm<f32> = sgemm;
-}
-
-impl Multiplied for f64 {
-    const GEMM: Gemm<f64> = dgemm;
-}
-
-impl<T: Element> Product<T, Operand<T>> {
+impl<T: Factor> Product<T, Operand<T>> {
     /// Computes a tile of C on this thread, as [`compute`](Product::compute) does, by the crate.
     ///
     /// # Safety
-    /// As for `compute`.
-    pub(super) unsafe fn compute_by_matrixmultiply(&self, rows: Range<usize>, columns: Range<usize>) {
-        let (one, before) = (T::from(1), T::from(i8::from(self.accumulate)));
+    /// As for `compute`. Sums are numbers `T`, too.
+    pub(super) unsafe fn compute_by(&self, gemm: Gemm<T>, rows: Range<usize>, columns: Range<usize>) {
+        let Gemm { compute, zero_and_one: [zero, one] } = gemm;
+        let before = if self.accumulate { one } else { zero };
         let [a_row, a_column, b_row, b_column, c_row] =
             [self.a.row, self.a.column, self.b.row, self.b.column, self.c_row]
                 .map(|distance| distance as isize);
@@ -55,8 +47,8 @@ impl<T: Element> Product<T, Operand<T>> {
         unsafe {
             let a = self.a.start.wrapping_add(rows.start * self.a.row);
             let b = self.b.start.wrapping_add(columns.start * self.b.column);
-            let c = self.c.wrapping_add(rows.start * self.c_row + columns.start);
-            T::GEMM(
+            let c = self.c.wrapping_add(rows.start * self.c_row + columns.start).cast::<T>();
+            compute(
                 rows.len(),
                 self.k,
                 columns.len(),

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use super::*;
 use crate::cpu::isa::PORTABLE_IS_FUSED;
 use crate::cpu::multiplier::Multiplier;
+use crate::cpu::vector::Element;
 use crate::team::Team;
 
 trait Number: Element + Debug + Default + PartialEq + Into<f64> {
@@ -202,7 +203,7 @@ fn every_tile_is_finished_once_it_is_final() {
         shapes.into_iter().flat_map(|shape| machines.iter().map(move |on| (shape, on)))
     {
         let product = Matmul { m, n, k, trans_a: false, trans_b: false };
-        let (a, b) = (vec![1.0; m * k], vec![1.0; k * n]);
+        let (a, b) = (vec![1.0f32; m * k], vec![1.0; k * n]);
         let mut c = vec![f32::NAN; m * n];
         let shared = &Shared(c.as_mut_ptr());
         // SAFETY: the lengths are right; `finish` touches its tile only.

@@ -1,23 +1,28 @@
-//! The operators `matmul_v2` and `contract`, computed by [`crate::cpu::matmul`].
+//! The operators `matmul_v2` and `contract`, computed by [`crate::cpu::matmul`]. In bf16 both factors are packed to pairs before.
 #![allow(unsafe_code, reason = "calls the matrix product")]
 
 use std::marker::PhantomData;
 
+use paddle_core::memory::OutOfMemory;
 use paddle_core::ops;
 use paddle_core::ops::Contract;
-use paddle_core::plan::{Extent, KernelError, Unsupported};
+use paddle_core::plan::{Extent, KernelError, Precision, Unsupported};
 
 use super::Compile;
+use crate::cpu::epilogue::Finish;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::matmul::Matmul;
 use crate::cpu::number::Float;
-use crate::cpu::operands::Operands;
+use crate::cpu::operands::{Operands, Slot};
+use crate::cpu::pairs::{Pair, Pairing, Way};
+use crate::cpu::scratch::Scratch;
 use crate::cpu::shared::Shared;
+use crate::cpu::vector::Factor;
 
 /// The largest number of axes that count matrices. No program comes near it.
 const MOST_AXES: usize = 8;
 
-struct Products<T> {
+struct Products {
     m: Vec<Extent>,
     n: Extent,
     k: Vec<Extent>,
@@ -25,7 +30,21 @@ struct Products<T> {
     trans_b: bool,
     /// The axes that count products, outermost first. For each, whether the two factors have a matrix for each index.
     counted: Vec<(Extent, [bool; 2])>,
+}
+
+/// Products of numbers `T` as they are.
+struct Exact<T> {
+    products: Products,
     element: PhantomData<T>,
+}
+
+/// Products of `f32` numbers that are rounded to bf16.
+struct Rounded {
+    products: Products,
+    /// The factors in pairs.
+    pairs: [Scratch<Pair>; 2],
+    /// Whether the factors are constants, which need not be packed for each launch.
+    constant: [bool; 2],
 }
 
 impl Compile for ops::Matmul {
@@ -65,11 +84,7 @@ impl Compile for ops::Matmul {
         if !trans_a && counted.iter().all(|(_, has)| *has == [true, false]) {
             m.splice(..0, counted.drain(..).map(|(extent, _)| extent));
         }
-        let (k, dtype) = (vec![k], x.1.dtype);
-        let body: Box<dyn Body> = with_float!(single, dtype, T => {
-            Box::new(Products::<T> { m, n, k, trans_a, trans_b, counted, element: PhantomData })
-        });
-        Ok((single.signature([x, y], [out]), body))
+        body(single, Products { m, n, k: vec![k], trans_a, trans_b, counted }, [x, y], out)
     }
 }
 
@@ -83,21 +98,77 @@ impl Compile for Contract {
         let (Some((&m, k)), Some(&n)) = (x.1.shape.split_last(), y.1.shape.last()) else {
             return single.refuse("of scalars");
         };
-        let (m, k, dtype) = (vec![m], k.to_vec(), x.1.dtype);
-        let (trans_a, trans_b, counted) = (true, false, Vec::new());
-        let body: Box<dyn Body> = with_float!(single, dtype, T => {
-            Box::new(Products::<T> { m, n, k, trans_a, trans_b, counted, element: PhantomData })
-        });
-        Ok((single.signature([x, y], [out]), body))
+        let (m, k, trans_a, trans_b) = (vec![m], k.to_vec(), true, false);
+        body(single, Products { m, n, k, trans_a, trans_b, counted: Vec::new() }, [x, y], out)
     }
 }
 
-impl<T: Float> Body for Products<T> {
+fn body(
+    single: &Single<'_>,
+    products: Products,
+    factors: [Slot; 2],
+    out: Slot,
+) -> Result<Compiled, Unsupported> {
+    let dtype = factors[0].1.dtype;
+    let body: Box<dyn Body> = match single.precision() {
+        Precision::F32 => {
+            with_float!(single, dtype, T => Box::new(Exact::<T> { products, element: PhantomData }))
+        }
+        Precision::Bf16 => {
+            let constant = factors.each_ref().map(|factor| single.is_constant(factor));
+            Box::new(Rounded { products, pairs: Default::default(), constant })
+        }
+    };
+    Ok((single.signature(factors, [out]), body))
+}
+
+impl<T: Float> Body for Exact<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
-        let sizes = operands.sizes();
+        let (batch, finish) = (self.products.batch(operands.sizes()), operands.finish());
+        let (reads, writes) = operands.split();
+        let (from, c) = ([reads.get::<T>(0), reads.get::<T>(1)], writes.one::<T>());
+        batch.check(from.map(<[T]>::len), c.len());
+        batch.run(machine, from, c, finish);
+        Ok(())
+    }
+}
+
+impl Body for Rounded {
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+        let (batch, finish) = (self.products.batch(operands.sizes()), operands.finish());
+        let version = operands.version();
+        let (reads, writes) = operands.split();
+        let (from, c) = ([reads.get::<f32>(0), reads.get::<f32>(1)], writes.one::<f32>());
+        batch.check(from.map(<[f32]>::len), c.len());
+        let halved = Batch { product: Matmul { k: batch.product.k.div_ceil(2), ..batch.product }, ..batch };
+        let packed = |side: usize, work: &mut dyn FnMut(&[Pair])| -> Result<(), OutOfMemory> {
+            let pairing = batch.pairing(side);
+            let pack = |pairs: &mut [Pair]| pairing.pack(machine, from[side], pairs);
+            let version = version.filter(|_| self.constant[side]);
+            self.pairs[side].lend_made(pairing.pairs(), version, pack, |pairs| work(pairs))
+        };
+        let mut result = Ok(());
+        packed(0, &mut |a| result = packed(1, &mut |b| halved.run(machine, [a, b], c, finish)))?;
+        Ok(result?)
+    }
+}
+
+/// The products of a launch.
+#[derive(Clone, Copy)]
+struct Batch {
+    product: Matmul,
+    count: usize,
+    /// The matrices of each factor.
+    held: [usize; 2],
+    /// For the axes that count products, the innermost first: the size, and the distances in matrices of each factor.
+    steps: [(usize, [usize; 2]); MOST_AXES],
+    axes: usize,
+}
+
+impl Products {
+    fn batch(&self, sizes: &[usize]) -> Batch {
         let size = |extents: &[Extent]| extents.iter().map(|extent| extent.get(sizes)).product();
         let (m, n, k): (usize, usize, usize) = (size(&self.m), self.n.get(sizes), size(&self.k));
-        // The distances from one matrix to the next, innermost axis first.
         let (mut steps, mut count, mut held) = ([(1, [0, 0]); MOST_AXES], 1, [1, 1]);
         for (step, (extent, has)) in steps.iter_mut().zip(self.counted.iter().rev()) {
             let extent = extent.get(sizes);
@@ -106,23 +177,39 @@ impl<T: Float> Body for Products<T> {
             held = [0, 1].map(|side| if has[side] { held[side] * extent } else { held[side] });
             count *= extent;
         }
-        let finish = operands.finish();
-        let (reads, writes) = operands.split();
-        let (a, b, c) = (reads.get::<T>(0), reads.get::<T>(1), writes.one::<T>());
+        let product = Matmul { m, n, k, trans_a: self.trans_a, trans_b: self.trans_b };
+        Batch { product, count, held, steps, axes: self.counted.len() }
+    }
+}
+
+impl Batch {
+    /// Panics if the operands have other sizes.
+    fn check(&self, [a, b]: [usize; 2], c: usize) {
+        let Batch { product: Matmul { m, n, k, .. }, count, held, .. } = *self;
         let is = |len, count: usize, rows: usize, columns: usize| {
             count.checked_mul(rows).and_then(|rows| rows.checked_mul(columns)) == Some(len)
         };
-        let fits = is(a.len(), held[0], m, k) && is(b.len(), held[1], k, n) && is(c.len(), count, m, n);
-        assert!(
-            fits,
-            "{count} products of {} by {} elements to {}: {m} × {k} × {n}",
-            a.len(),
-            b.len(),
-            c.len()
-        );
-        let product = Matmul { m, n, k, trans_a: self.trans_a, trans_b: self.trans_b };
+        let fits = is(a, held[0], m, k) && is(b, held[1], k, n) && is(c, count, m, n);
+        assert!(fits, "{count} products of {a} by {b} elements to {c}: {m} × {k} × {n}");
+    }
+
+    /// How a factor is packed to pairs along the inner dimension.
+    fn pairing(&self, side: usize) -> Pairing {
+        let Matmul { m, n, k, trans_a, trans_b } = self.product;
+        let (lines, length, way) = match (side, trans_a, trans_b) {
+            (0, false, _) => (m, k, Way::Along),
+            (0, true, _) => (k, m, Way::Across),
+            (_, _, false) => (k, n, Way::Across),
+            (_, _, true) => (n, k, Way::Along),
+        };
+        Pairing { matrices: self.held[side], lines, length, way }
+    }
+
+    fn run<T: Factor>(&self, machine: &Machine, [a, b]: [&[T]; 2], c: &mut [T::Sum], finish: Finish<'_>) {
+        let Batch { product, count, .. } = *self;
+        let Matmul { m, n, k, .. } = product;
         let (from, to) = ([a.as_ptr(), b.as_ptr()], Shared(c.as_mut_ptr()));
-        let steps = &steps[..self.counted.len()];
+        let steps = &self.steps[..self.axes];
         let starts = |index: usize| {
             let (mut rest, mut starts) = (index, [0, 0]);
             for (extent, step) in steps {
@@ -139,13 +226,12 @@ impl<T: Float> Body for Products<T> {
                     product.run(machine, from, to.0, false, &|rows, _| {
                         finish.part(to.at(0), rows.start * n..rows.end * n);
                     });
-                    return Ok(());
+                    return;
                 }
                 [] => product.run(machine, from, to.0, false, &|_, _| {}),
                 _ => product.run_many(machine, from, to.0, count, &starts),
             }
         }
         finish.all(&machine.team, c);
-        Ok(())
     }
 }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::cpu::matmul::Right;
-use crate::cpu::vector::{Element, Vector};
+use crate::cpu::vector::{Element, Factor, Register};
 
 /// The size of images, filters or results.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ pub(super) struct Windows<'a, T> {
 
 impl<T: Element> Right<T> for Windows<'_, T> {
     #[inline(always)]
-    unsafe fn pack<V: Vector<Element = T>>(
+    unsafe fn pack<V: Register<Element = T>>(
         &self,
         packed: *mut T,
         step: usize,
@@ -93,7 +93,7 @@ impl<T: Element> Right<T> for Windows<'_, T> {
 /// # Safety
 /// The machine has the instruction set of `V`.
 #[inline(always)]
-pub(super) unsafe fn copy_line<V: Vector>(
+pub(super) unsafe fn copy_line<V: Register>(
     line: &[V::Element],
     across: Slide,
     first: usize,
@@ -151,7 +151,7 @@ const WIDEST: usize = 64;
 
 impl<T: Element> Right<T> for Elements<'_, T> {
     #[inline(always)]
-    unsafe fn pack<V: Vector<Element = T>>(
+    unsafe fn pack<V: Register<Element = T>>(
         &self,
         packed: *mut T,
         step: usize,

@@ -4,7 +4,7 @@
 
 use super::correlate::{fit, most_columns};
 use crate::cpu::epilogue::InRegisters;
-use crate::cpu::vector::{Element, Vector};
+use crate::cpu::vector::{Element, Factor, Vector};
 
 /// The products of neighbours, elements of images or tiles at one point, with a block of filters.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@
 use super::POINTS;
 use crate::cpu::epilogue::OfChannels;
 use crate::cpu::images::Images;
-use crate::cpu::vector::{Element, Vector};
+use crate::cpu::vector::{Element, Factor, Vector};
 
 /// A transform along one axis.
 pub(super) trait Along<V, const FROM: usize, const TO: usize> {
