@@ -108,7 +108,7 @@ fn a_training_that_is_resumed_has_the_bits_of_one_that_was_not_interrupted() {
     for _ in 0..5 {
         trainer.step_with(&net, &mut parameters, &batch, &half()).unwrap();
     }
-    trainer.save_checkpoint(&net, &mut parameters, &path).unwrap();
+    trainer.save_checkpoint(&net, &parameters, &path).unwrap();
     for _ in 0..5 {
         trainer.step_with(&net, &mut parameters, &batch, &half()).unwrap();
     }
