@@ -112,6 +112,7 @@ impl Isa {
 
     /// Whether there are instructions for dot products of bf16 numbers. It is never so in a copy of a kernel, which knows
     /// its level alone.
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn has_dots(self) -> bool {
         self.dots
     }
