@@ -95,7 +95,7 @@ impl Profile {
     /// The share of a launch's time that the backend needs at least, at its peaks.
     pub fn share_of_floor(&self, launch: &LaunchProfile) -> Option<f64> {
         let floor = self.peaks?.floor(launch.flops, launch.bytes);
-        (!launch.time.is_zero()).then(|| floor.as_secs_f64() / launch.time.as_secs_f64())
+        (!launch.time.is_zero()).then(|| floor / launch.time.as_secs_f64())
     }
 
     /// What was measured of each plan: one or, for steps in shards, two, that of a shard and that of the update. Each

@@ -47,10 +47,10 @@ impl Peaks {
         Some(Peaks { flops_per_second, bytes_per_second })
     }
 
-    /// The least time of this many operations and bytes, whichever takes longer.
-    pub fn floor(&self, flops: u64, bytes: u64) -> Duration {
-        let seconds = (flops as f64 / self.flops_per_second).max(bytes as f64 / self.bytes_per_second);
-        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+    /// The least time of this many operations and bytes, whichever takes longer, in seconds: that of a launch of a few
+    /// bytes is a part of a nanosecond, which a [`Duration`] would round to none.
+    pub fn floor(&self, flops: u64, bytes: u64) -> f64 {
+        (flops as f64 / self.flops_per_second).max(bytes as f64 / self.bytes_per_second)
     }
 }
 
