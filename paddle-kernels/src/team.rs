@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::cell::UnsafeCell;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -14,6 +15,10 @@ use std::{hint, io, thread};
 /// How long a thread watches for its next job before it sleeps: longer than the gap between two kernels of one
 /// step, short enough that an idle process uses no CPU.
 const SPIN: Duration = Duration::from_micros(50);
+
+/// To wake threads that sleep takes the caller some microseconds, and them some more: a job with less work left than
+/// this, as its first tile took it, is done without them.
+const WORTH_WAKING: Duration = Duration::from_micros(10);
 
 type Work<'a> = dyn Fn(usize) + Sync + 'a;
 
@@ -30,11 +35,11 @@ impl Team {
     /// A team of `threads`, the caller of `run` included: it starts `threads - 1`.
     pub fn new(threads: usize) -> io::Result<Team> {
         // Workers are pushed one by one, so that those already started are joined when one cannot be.
-        let mut team = Team { shared: Arc::new(Shared::new()), workers: Vec::new() };
+        let mut team = Team { shared: Arc::new(Shared::new(threads.max(1))), workers: Vec::new() };
         for number in 1..threads {
             let shared = Arc::clone(&team.shared);
             let name = format!("paddle-{number}");
-            team.workers.push(thread::Builder::new().name(name).spawn(move || shared.serve())?);
+            team.workers.push(thread::Builder::new().name(name).spawn(move || shared.serve(number))?);
         }
         // Starting a thread allocates, on that thread: let it be over before the first job.
         let started = Barrier::new(team.threads());
@@ -55,20 +60,23 @@ impl Team {
     }
 
     /// Calls `work(0)`, …, `work(tiles - 1)`, each once, in any order and on any thread; returns when all are done.
+    /// Each thread begins with a share of its own, the same one in each job of as many tiles: so what a thread wrote is
+    /// often still in its own cache when it reads it. A thread whose share is done takes from the ends of the others'.
     /// Allocates nothing. If one panics, tiles not yet begun are left out, and once no thread works any more the
     /// panic goes on in the caller.
     pub fn run(&self, tiles: usize, work: &Work<'_>) {
         let shared = &*self.shared;
-        if tiles <= 1 || self.workers.is_empty() || shared.busy.swap(true, Acquire) {
+        if tiles <= 1 || tiles > Share::MOST || self.workers.is_empty() || shared.busy.swap(true, Acquire) {
             return (0..tiles).for_each(work);
         }
         // SAFETY: only the lifetime changes. The pointer is used only by threads inside the gate, and `close`
         // returns when nobody is inside, or can come in.
         let work = unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
         // SAFETY: `busy` admits one caller, and the gate is closed, so nobody else touches the job.
-        unsafe { *shared.job.get() = Some(Job { work, tiles }) };
-        shared.open(tiles - 1);
-        shared.take_tiles(&Job { work, tiles });
+        unsafe { *shared.job.get() = Some(Job { work }) };
+        shared.open(tiles);
+        shared.wake_if_worth_it(&Job { work }, tiles);
+        shared.take_tiles(&Job { work }, 0, usize::MAX);
         shared.close();
         let panic = lock(&shared.panic).take();
         shared.busy.store(false, Release);
@@ -106,7 +114,44 @@ fn job_number(gate: u64) -> u64 {
 #[derive(Clone, Copy)]
 struct Job {
     work: *const Work<'static>,
-    tiles: usize,
+}
+
+/// The tiles of a job that are left in a thread's share: a range of two halves of a word. The thread itself takes the
+/// first, others take the last. Each has a cache line, so that threads with enough to do do not disturb each other.
+#[repr(align(128))]
+struct Share(AtomicU64);
+
+impl Share {
+    /// More tiles than this have no room in a share.
+    const MOST: usize = u32::MAX as usize;
+
+    fn set(&self, tiles: Range<usize>) {
+        self.0.store((tiles.start as u64) << 32 | tiles.end as u64, Relaxed);
+    }
+
+    fn take_first(&self) -> Option<usize> {
+        self.take(|first, end| (first, (first + 1, end)))
+    }
+
+    fn take_last(&self) -> Option<usize> {
+        self.take(|first, end| (end - 1, (first, end - 1)))
+    }
+
+    /// Takes a tile as `choose` says, which gets the range and gives the tile and what is left.
+    fn take(&self, choose: impl Fn(u64, u64) -> (u64, (u64, u64))) -> Option<usize> {
+        let mut left = self.0.load(Relaxed);
+        loop {
+            let (first, end) = (left >> 32, left & u64::from(u32::MAX));
+            if first >= end {
+                return None;
+            }
+            let (tile, (first, end)) = choose(first, end);
+            match self.0.compare_exchange_weak(left, first << 32 | end, Relaxed, Relaxed) {
+                Ok(_) => return Some(tile as usize),
+                Err(changed) => left = changed,
+            }
+        }
+    }
 }
 
 struct Shared {
@@ -114,7 +159,8 @@ struct Shared {
     gate: AtomicU64,
     /// Written by the caller while nobody is inside, read by workers inside.
     job: UnsafeCell<Option<Job>>,
-    next_tile: AtomicUsize,
+    /// One for each thread; the caller's is the first.
+    shares: Box<[Share]>,
     /// The first panic of the job.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     /// Guards no data: orders going to sleep against waking.
@@ -131,12 +177,12 @@ unsafe impl Sync for Shared {}
 unsafe impl Send for Shared {}
 
 impl Shared {
-    fn new() -> Self {
+    fn new(threads: usize) -> Self {
         Shared {
             busy: AtomicBool::new(false),
             gate: AtomicU64::new(0),
             job: UnsafeCell::new(None),
-            next_tile: AtomicUsize::new(0),
+            shares: (0..threads).map(|_| Share(AtomicU64::new(0))).collect(),
             panic: Mutex::new(None),
             sleep: Mutex::new(()),
             sleepers: AtomicUsize::new(0),
@@ -145,8 +191,8 @@ impl Shared {
         }
     }
 
-    /// The life of a worker.
-    fn serve(&self) {
+    /// The life of a worker, whose share has this number.
+    fn serve(&self, number: usize) {
         let mut seen = 0;
         loop {
             let gate = self.await_job(seen);
@@ -157,7 +203,7 @@ impl Shared {
             if self.enter(seen) {
                 // SAFETY: this worker is inside, so the job was written before the gate opened, and stays.
                 let job = unsafe { *self.job.get() };
-                self.take_tiles(&job.expect("a job is set before the gate opens"));
+                self.take_tiles(&job.expect("a job is set before the gate opens"), number, usize::MAX);
                 self.leave();
             }
         }
@@ -185,18 +231,33 @@ impl Shared {
         gate
     }
 
-    /// Opens the gate for the next job, which has work for `helpers`.
-    fn open(&self, helpers: usize) {
-        self.next_tile.store(0, Relaxed);
+    /// Shares the tiles of the next job out, and opens the gate for it.
+    fn open(&self, tiles: usize) {
+        let threads = self.shares.len();
+        for (number, share) in self.shares.iter().enumerate() {
+            share.set(part(tiles, number, threads)..part(tiles, number + 1, threads));
+        }
         // STOP cannot be set: it is set by `drop`, which nobody's `&Team` outlives.
         let number = job_number(self.gate.load(Relaxed)).wrapping_add(1);
         self.gate.store(number.wrapping_mul(NEXT_JOB) | OPEN, SeqCst);
+    }
+
+    /// Wakes those who sleep if there is work for them. Of many tiles, the first says how much; of few, one may be long.
+    fn wake_if_worth_it(&self, job: &Job, tiles: usize) {
         let sleepers = self.sleepers.load(SeqCst);
-        if sleepers != 0 {
-            drop(lock(&self.sleep));
-            for _ in 0..sleepers.min(helpers) {
-                self.wake.notify_one();
+        if sleepers == 0 {
+            return;
+        }
+        if tiles > 2 * self.shares.len() {
+            let start = Instant::now();
+            self.take_tiles(job, 0, 1);
+            if start.elapsed().as_nanos() * (tiles as u128 - 1) < WORTH_WAKING.as_nanos() {
+                return;
             }
+        }
+        drop(lock(&self.sleep));
+        for _ in 0..sleepers.min(tiles - 1) {
+            self.wake.notify_one();
         }
     }
 
@@ -235,24 +296,27 @@ impl Shared {
         }
     }
 
-    fn take_tiles(&self, job: &Job) {
+    /// Does at most so many tiles: those of the thread's own share, then those that others have not come to.
+    fn take_tiles(&self, job: &Job, number: usize, most: usize) {
         // SAFETY: whoever takes tiles is the caller, or a worker inside, whom the caller waits for.
         let work = unsafe { &*job.work };
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            loop {
-                let tile = self.next_tile.fetch_add(1, Relaxed);
-                if tile >= job.tiles {
-                    break;
-                }
-                work(tile);
-            }
+            let (before, own_and_after) = self.shares.split_at(number);
+            let own = std::iter::from_fn(|| own_and_after[0].take_first());
+            let others = own_and_after[1..].iter().chain(before);
+            let of_others = others.flat_map(|share| std::iter::from_fn(|| share.take_last()));
+            own.chain(of_others).take(most).for_each(work);
         }));
         if let Err(panic) = outcome {
-            // No thread adds more than one beyond the last tile, so this cannot overflow.
-            self.next_tile.store(job.tiles, Relaxed);
+            self.shares.iter().for_each(|share| share.set(0..0));
             lock(&self.panic).get_or_insert(panic);
         }
     }
+}
+
+/// Where part `number` of `parts` about equal ones begins.
+fn part(count: usize, number: usize, parts: usize) -> usize {
+    (count as u128 * number as u128 / parts as u128) as usize
 }
 
 /// Asks `poll` for about [`SPIN`].
