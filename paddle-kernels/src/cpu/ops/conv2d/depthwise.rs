@@ -5,8 +5,10 @@
 //! summed over.
 #![allow(unsafe_code, reason = "computes with vectors")]
 
+mod in_place_gradient;
 mod neighbours;
 
+pub(super) use self::in_place_gradient::InPlaceGradient;
 pub(super) use self::neighbours::Neighbours;
 use super::correlate::{Stack, TILE_BYTES, most_columns, store};
 use super::gradient::gather;

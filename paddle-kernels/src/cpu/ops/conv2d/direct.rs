@@ -5,7 +5,7 @@ use paddle_core::memory::OutOfMemory;
 
 use super::axis::{Axis, Geometry};
 use super::correlate::{Correlation, PIECES};
-use super::depthwise::{self, Depthwise, DepthwiseGradient, Neighbours};
+use super::depthwise::{self, Depthwise, DepthwiseGradient, InPlaceGradient, Neighbours};
 use super::filters::Filters;
 use super::gradient::{FilterGradient, parts};
 use super::pointwise::Pointwise;
@@ -308,21 +308,25 @@ impl Sizes {
             return Ok(false);
         }
         let axes = self.geometry().map(Geometry::forward);
-        let Some((strips, taps)) = self.strips::<T>(axes, CHANNELS) else { return Ok(false) };
         let filters = self.filters_side_by_side();
+        let (images, results) = (self.images(), self.results());
+        if self.last == [true; 2] && filters.filters == 1 {
+            let count = parts(self.images * axes[0].count, filters.packed());
+            scratch.lend(count * filters.packed(), |parts| {
+                let (width, source, to) = (self.filter.width, input, parts.as_mut_ptr());
+                let gradient =
+                    InPlaceGradient { axes, filters, width, source, images, grad, results, parts: to };
+                gradient.run(machine.isa, &machine.team, count);
+                filters.unpack(parts, out);
+            })?;
+            return Ok(true);
+        }
+        let Some((strips, taps)) = self.strips::<T>(axes, CHANNELS) else { return Ok(false) };
         let count = parts(self.images * strips.count(), filters.packed());
         scratch.lend(count * filters.packed(), |parts| {
-            let (images, results, start) = (self.images(), self.results(), parts.as_mut_ptr());
-            let gradient = DepthwiseGradient {
-                strips,
-                taps,
-                filters,
-                source: input,
-                images,
-                grad,
-                results,
-                parts: start,
-            };
+            let (source, to) = (input, parts.as_mut_ptr());
+            let gradient =
+                DepthwiseGradient { strips, taps, filters, source, images, grad, results, parts: to };
             gradient.run(machine.isa, &machine.team, count);
             filters.unpack(parts, out);
         })?;

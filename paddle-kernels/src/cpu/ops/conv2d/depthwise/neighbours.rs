@@ -16,6 +16,9 @@ use crate::team::Team;
 
 /// A piece is about so many multiply-adds: some microseconds of work.
 const WORK: usize = 1 << 17;
+/// Registers for eight sums, a weight and a value. With more neighbours at once, what is read for the other channels of
+/// the first of them would have left the cache.
+const MOST_REGISTERS: usize = 10;
 
 /// Sums over the elements of filters.
 pub(in super::super) struct Neighbours<'a, T> {
@@ -54,7 +57,6 @@ struct Run {
 }
 
 /// What some results of a run read and write, for a register of channels.
-#[derive(Clone, Copy)]
 struct Sums<T> {
     /// What the first result meets with the first tap, and the first weight.
     from: *const T,
@@ -150,27 +152,30 @@ impl<T: Float> Neighbours<'_, T> {
         let source = image * self.images.image() + from_y * from[0] + from_x * from[1];
         let result = image * self.results.image() + down.output(y) * to[0] + across.output(x) * to[1];
         let weight = (ky * self.width + kx) * CHANNELS;
-        let at_once = most_columns(count, 1, V::REGISTERS);
-        for lane in (0..channels).step_by(V::LANES) {
-            let packed = self.filters.at(lane / CHANNELS, 0) + lane % CHANNELS + weight;
-            let sums = Sums {
-                // Taps of gradients go backward from there, so it is a pointer into all of the source.
-                from: self.source.as_ptr().wrapping_add(source + lane),
-                packed: self.packed[packed..].as_ptr(),
-                taps: [taps[0].len(), taps[1].len()],
-                between: [down.stride * from[0] as isize, across.stride * from[1] as isize],
-                weights_between: [down.between * self.width * CHANNELS, across.between * CHANNELS],
-                apart: self.axes[axis].step() * from[axis],
-                to_apart: self.axes[axis].output_step * to[axis],
-                to: self.out.wrapping_add(result + lane),
-                element: result + lane,
-                lanes: channels - lane,
-                channel: lane,
-            };
-            let mut done = 0;
-            while done < count {
-                // The last ones may be computed twice.
-                let sums = sums.from(done.min(count - at_once));
+        let at_once = most_columns(count, 1, V::REGISTERS.min(MOST_REGISTERS));
+        let mut done = 0;
+        while done < count {
+            // The last ones may be computed twice.
+            let begin = done.min(count - at_once);
+            for lane in (0..channels).step_by(V::LANES) {
+                let packed = self.filters.at(lane / CHANNELS, 0) + lane % CHANNELS + weight;
+                let (apart, to_apart) =
+                    (self.axes[axis].step() * from[axis], self.axes[axis].output_step * to[axis]);
+                let element = result + lane + begin * to_apart;
+                let sums = Sums {
+                    // Taps of gradients go backward from there, so it is a pointer into all of the source.
+                    from: self.source.as_ptr().wrapping_add(source + lane + begin * apart),
+                    packed: self.packed[packed..].as_ptr(),
+                    taps: [taps[0].len(), taps[1].len()],
+                    between: [down.stride * from[0] as isize, across.stride * from[1] as isize],
+                    weights_between: [down.between * self.width * CHANNELS, across.between * CHANNELS],
+                    apart,
+                    to_apart,
+                    to: self.out.wrapping_add(element),
+                    element,
+                    lanes: channels - lane,
+                    channel: lane,
+                };
                 // SAFETY: the caller's.
                 unsafe {
                     match sums.lanes >= V::LANES {
@@ -178,8 +183,8 @@ impl<T: Float> Neighbours<'_, T> {
                         false => self.by_count::<V, false>(sums, at_once),
                     }
                 }
-                done += at_once;
             }
+            done += at_once;
         }
     }
 
@@ -196,7 +201,7 @@ impl<T: Float> Neighbours<'_, T> {
             };
         }
         // SAFETY: the caller's.
-        unsafe { by_count!(1 2 4 6 7 8 10 12 14 16 24 28) }
+        unsafe { by_count!(1 2 4 6 7 8) }
     }
 
     /// The kernel: `COUNT` results of a run. `WHOLE` says that all lanes of the register are channels.
@@ -237,15 +242,5 @@ impl<T: Float> Neighbours<'_, T> {
                 }
             }
         }
-    }
-}
-
-impl<T> Sums<T> {
-    /// Those behind the first `count` results.
-    #[inline(always)]
-    fn from(self, count: usize) -> Sums<T> {
-        let to = count * self.to_apart;
-        let from = self.from.wrapping_add(count * self.apart);
-        Sums { from, to: self.to.wrapping_add(to), element: self.element + to, ..self }
     }
 }
