@@ -388,6 +388,7 @@ impl Sizes {
         out: &mut [T],
     ) -> Result<(), KernelError> {
         if self.grad_filter_side_by_side(machine, scratch, [input, grad], out)?
+            || self.grad_filter_pointwise(machine, scratch, [input, grad], out)?
             || self.grad_filter_by_tiles(machine, scratch, [input, grad], out)?
             || self.grad_filter_directly(machine, scratch, [input, grad], out)?
         {

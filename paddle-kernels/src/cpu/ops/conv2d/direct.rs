@@ -8,13 +8,11 @@ use super::correlate::{Correlation, PIECES};
 use super::depthwise::{self, Depthwise, DepthwiseGradient, InPlaceGradient, Neighbours};
 use super::filters::Filters;
 use super::gradient::{FilterGradient, parts};
-use super::pointwise::Pointwise;
 use super::strips::{CHANNELS, Strips};
 use super::taps::Taps;
 use super::winograd::{TileGradient, Tiles, Tiling};
 use super::{Conv2dGradKind, Pass, Sizes};
 use crate::cpu::epilogue::{Finish, InRegisters};
-use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::kernel::Machine;
 use crate::cpu::number::Float;
@@ -66,7 +64,7 @@ impl Sizes {
         Some((strips, taps))
     }
 
-    fn filters<T: Float>(&self, isa: Isa, [inner, outer]: [usize; 2]) -> Filters {
+    pub(super) fn filters<T: Float>(&self, isa: Isa, [inner, outer]: [usize; 2]) -> Filters {
         let size = [self.filter.height, self.filter.width];
         Filters { groups: self.groups, inner, outer, size, lanes: lanes::<T>(isa) }
     }
@@ -154,66 +152,6 @@ impl Sizes {
                 FilterGradient { strips, taps, filters, source: input, images, grad, results, parts: start };
             gradient.run(machine.isa, &machine.team, count);
             filters.unpack(machine.isa, &machine.team, parts, out);
-        })?;
-        Ok(true)
-    }
-
-    /// Whether filters have one element and images their channels as the fastest axis, without borders.
-    fn is_pointwise(&self) -> bool {
-        self.filter.len() == 1 && self.padding == [0; 2] && self.last == [true; 2]
-    }
-
-    /// Computes the results if filters have one element; returns false if not.
-    pub(super) fn forward_pointwise<T: Float>(
-        &self,
-        machine: &Machine,
-        (scratch, version): (&Scratch<T>, Option<u64>),
-        [source, filter]: [&[T]; 2],
-        out: (&mut [T], Finish<'_>),
-    ) -> Result<bool, OutOfMemory> {
-        if !self.is_pointwise() {
-            return Ok(false);
-        }
-        let distances = [self.filters * self.channels, self.channels, 1];
-        let (filters, images) = ([self.channels, self.filters], [self.images(), self.results()]);
-        self.pointwise(machine, (scratch, version), (filters, distances), images, [source, filter], out)
-    }
-
-    /// Computes the gradients of the images if filters have one element and meet all elements; returns false if not.
-    pub(super) fn grad_input_pointwise<T: Float>(
-        &self,
-        machine: &Machine,
-        (scratch, version): (&Scratch<T>, Option<u64>),
-        [filter, grad]: [&[T]; 2],
-        out: &mut [T],
-    ) -> Result<bool, OutOfMemory> {
-        if !self.is_pointwise() || self.strides != [1; 2] {
-            return Ok(false);
-        }
-        let distances = [self.filters * self.channels, 1, self.channels];
-        let (filters, images) = ([self.filters, self.channels], [self.results(), self.images()]);
-        let out = (out, Finish::default());
-        self.pointwise(machine, (scratch, version), (filters, distances), images, [grad, filter], out)
-    }
-
-    fn pointwise<T: Float>(
-        &self,
-        machine: &Machine,
-        (scratch, version): (&Scratch<T>, Option<u64>),
-        (channels, distances): ([usize; 2], [usize; 3]),
-        [images, results]: [Images; 2],
-        [source, filter]: [&[T]; 2],
-        (out, finish): (&mut [T], Finish<'_>),
-    ) -> Result<bool, OutOfMemory> {
-        let filters = self.filters::<T>(machine.isa, channels);
-        let pack = |packed: &mut [T]| filters.pack(&machine.team, filter, distances, packed);
-        scratch.lend_made(filters.groups * filters.group(), version, pack, |packed| {
-            let (strides, start, (ending, finish)) = (self.strides, out.as_mut_ptr(), finish.in_registers());
-            let pointwise =
-                Pointwise { filters, packed, source, images, results, strides, out: start, ending };
-            if !pointwise.run(machine.isa, &machine.team, finish) {
-                finish.all(&machine.team, out);
-            }
         })?;
         Ok(true)
     }

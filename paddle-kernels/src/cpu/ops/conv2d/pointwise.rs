@@ -2,12 +2,20 @@
 //! which are read and written where they are.
 #![allow(unsafe_code, reason = "computes with vectors")]
 
+use paddle_core::memory::OutOfMemory;
+
+use super::Sizes;
 use super::filters::Filters;
+use super::gradient::parts;
 use super::product::Product;
 use crate::cpu::epilogue::{Finish, InRegisters};
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
+use crate::cpu::kernel::Machine;
+use crate::cpu::matmul::Matmul;
 use crate::cpu::number::Float;
+use crate::cpu::pieces::pieces;
+use crate::cpu::scratch::Scratch;
 use crate::cpu::vector::{Vector, Work, on_registers};
 use crate::team::Team;
 
@@ -118,4 +126,114 @@ impl<T: Float> Pointwise<'_, T> {
         });
         is_whole
     }
+}
+
+impl Sizes {
+    /// Whether filters have one element and images their channels as the fastest axis, without borders.
+    pub(super) fn is_pointwise(&self) -> bool {
+        self.filter.len() == 1 && self.padding == [0; 2] && self.last == [true; 2]
+    }
+
+    /// Computes the results if filters have one element; returns false if not.
+    pub(super) fn forward_pointwise<T: Float>(
+        &self,
+        machine: &Machine,
+        (scratch, version): (&Scratch<T>, Option<u64>),
+        [source, filter]: [&[T]; 2],
+        out: (&mut [T], Finish<'_>),
+    ) -> Result<bool, OutOfMemory> {
+        if !self.is_pointwise() {
+            return Ok(false);
+        }
+        let distances = [self.filters * self.channels, self.channels, 1];
+        let (filters, images) = ([self.channels, self.filters], [self.images(), self.results()]);
+        self.pointwise(machine, (scratch, version), (filters, distances), images, [source, filter], out)
+    }
+
+    /// Computes the gradients of the images if filters have one element and meet all elements; returns false if not.
+    pub(super) fn grad_input_pointwise<T: Float>(
+        &self,
+        machine: &Machine,
+        (scratch, version): (&Scratch<T>, Option<u64>),
+        [filter, grad]: [&[T]; 2],
+        out: &mut [T],
+    ) -> Result<bool, OutOfMemory> {
+        if !self.is_pointwise() || self.strides != [1; 2] {
+            return Ok(false);
+        }
+        let distances = [self.filters * self.channels, 1, self.channels];
+        let (filters, images) = ([self.filters, self.channels], [self.results(), self.images()]);
+        let out = (out, Finish::default());
+        self.pointwise(machine, (scratch, version), (filters, distances), images, [grad, filter], out)
+    }
+
+    /// Computes the gradients of the filters if they have one element and meet all elements; returns false if not.
+    pub(super) fn grad_filter_pointwise<T: Float>(
+        &self,
+        machine: &Machine,
+        scratch: &Scratch<T>,
+        [input, grad]: [&[T]; 2],
+        out: &mut [T],
+    ) -> Result<bool, OutOfMemory> {
+        if !self.is_pointwise() || self.strides != [1; 2] || self.groups != 1 {
+            return Ok(false);
+        }
+        let elements = self.images * self.input.len();
+        let count = parts(elements, out.len());
+        scratch.lend(count * out.len(), |parts| {
+            let [m, n] = [self.filters, self.channels];
+            let products = Matmul { m, n, k: elements / count, trans_a: true, trans_b: false };
+            let behind = products.k * count;
+            let rest = Matmul { k: elements - behind, ..products };
+            let (start, from) = (parts.as_mut_ptr(), [grad.as_ptr(), input.as_ptr()]);
+            let starts = |part: usize| [part * products.k * m, part * products.k * n];
+            // SAFETY: the parts cut all elements of both; their products have room, and nobody else uses them.
+            unsafe {
+                products.run_many(machine, from, start, count, &starts);
+                if rest.k > 0 {
+                    let from = [grad[behind * m..].as_ptr(), input[behind * n..].as_ptr()];
+                    rest.run(machine, from, start, true, &|_, _| {});
+                }
+            }
+            add_up(&machine.team, parts, out);
+        })?;
+        Ok(true)
+    }
+
+    fn pointwise<T: Float>(
+        &self,
+        machine: &Machine,
+        (scratch, version): (&Scratch<T>, Option<u64>),
+        (channels, distances): ([usize; 2], [usize; 3]),
+        [images, results]: [Images; 2],
+        [source, filter]: [&[T]; 2],
+        (out, finish): (&mut [T], Finish<'_>),
+    ) -> Result<bool, OutOfMemory> {
+        let filters = self.filters::<T>(machine.isa, channels);
+        let pack = |packed: &mut [T]| filters.pack(&machine.team, filter, distances, packed);
+        scratch.lend_made(filters.groups * filters.group(), version, pack, |packed| {
+            let (strides, start, (ending, finish)) = (self.strides, out.as_mut_ptr(), finish.in_registers());
+            let pointwise =
+                Pointwise { filters, packed, source, images, results, strides, out: start, ending };
+            if !pointwise.run(machine.isa, &machine.team, finish) {
+                finish.all(&machine.team, out);
+            }
+        })?;
+        Ok(true)
+    }
+}
+
+/// Adds up partial gradients, which are one behind the other, in their order.
+fn add_up<T: Float>(team: &Team, parts: &[T], out: &mut [T]) {
+    /// The elements of a piece.
+    const PIECE: usize = 1 << 12;
+    let whole = out.len().max(1);
+    pieces(team, out, PIECE, &|index, out| {
+        out.fill(T::ZERO);
+        for part in parts.chunks_exact(whole) {
+            for (sum, &value) in out.iter_mut().zip(&part[index * PIECE..]) {
+                *sum += value;
+            }
+        }
+    });
 }

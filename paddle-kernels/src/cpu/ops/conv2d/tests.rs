@@ -197,6 +197,9 @@ fn check_all(s: &Sizes, [images, filters, grads]: [&[f32]; 3], [out, of_images, 
         check("filters directly", of_filters, &|to| {
             s.grad_filter_directly(m, c, [&images, &grads], to).unwrap()
         });
+        check("filters pointwise", of_filters, &|to| {
+            s.grad_filter_pointwise(m, c, [&images, &grads], to).unwrap()
+        });
         check("filters side by side", of_filters, &|to| {
             s.grad_filter_side_by_side(m, c, [&images, &grads], to).unwrap()
         });
