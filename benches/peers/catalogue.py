@@ -23,6 +23,7 @@ TWINS = {
     "decoder": RAGGED,
     "decoder64": PLAIN,
     "unet": IMAGES,
+    "separable": IMAGES,
 }
 
 

@@ -61,6 +61,19 @@ def unet_filters():
     return down + larger(64, 32) + larger(32, 16) + [(3, 16, 1, 1)]
 
 
+# The filters of the depthwise-separable network's blocks, and the strides of the depthwise ones.
+SEPARABLE = [(32, 1), (64, 2), (64, 1), (128, 2), (128, 1), (128, 1)]
+
+
+def separable_filters():
+    """The shapes of all filters of the depthwise-separable network, in order."""
+    shapes, inputs = [(16, 3, 3, 3)], 16
+    for outputs, _ in SEPARABLE:
+        shapes += [(inputs, 1, 3, 3), (outputs, inputs, 1, 1)]
+        inputs = outputs
+    return shapes
+
+
 def transformer_weights(workload, first, words, outputs):
     """Words, places, then query, key, value, out, wide and narrow of each layer, and the last layer. A number counts shifts
     and scales, too. `first` says which of words and places is number 0."""
@@ -91,6 +104,8 @@ def weights(workload):
         return numbered(7, [*resnet_filters(), (64, CLASSES)])
     if workload == "unet":
         return numbered(12, unet_filters())
+    if workload == "separable":
+        return numbered(10, [*separable_filters(), (128, CLASSES)])
     if workload == "encoder":
         return transformer_weights(10, "words", 1000, 4)
     if workload == "decoder":
@@ -138,6 +153,8 @@ def batch(workload, p):
         return (symmetric(field(7, p, 0), 1, 3, 32, 32),)
     if workload == "unet":
         return segmented(p)
+    if workload == "separable":
+        return labelled(10, p, 16, 3, 64, 64)
     if workload == "encoder":
         words, _, lengths = padded_texts(10, p)
         return words, lengths, integers(field(10, p, 2), 4, 32)

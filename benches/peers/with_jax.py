@@ -24,9 +24,13 @@ def dense(layer, x):
 
 
 def convolution(filters, x, stride=1, same=True):
+    """Filters of fewer channels than the images are those of groups."""
     around = (filters.shape[0] - 1) // 2 if same else 0
     padding, order = [(around, around)] * 2, ("NHWC", "HWIO", "NHWC")
-    return lax.conv_general_dilated(x, filters, (stride, stride), padding, dimension_numbers=order)
+    groups = x.shape[-1] // filters.shape[2]
+    return lax.conv_general_dilated(
+        x, filters, (stride, stride), padding, dimension_numbers=order, feature_group_count=groups
+    )
 
 
 def max_pool(x):
@@ -68,6 +72,15 @@ def resnet(p, x, stats):
         way = nn.relu(normalised(next(layers), x, stats, 2 if halve else 1))
         way = normalised(next(layers), way, stats)
         x = nn.relu(way + (normalised(next(layers), x, stats, 2) if halve else x))
+    return dense(next(layers), x.mean((1, 2)))
+
+
+def separable(p, x, stats):
+    layers = iter(p)
+    x = nn.relu(normalised(next(layers), x, stats, 2))
+    for _, stride in data.SEPARABLE:
+        x = nn.relu(normalised(next(layers), x, stats, stride))
+        x = nn.relu(normalised(next(layers), x, stats))
     return dense(next(layers), x.mean((1, 2)))
 
 
@@ -209,6 +222,7 @@ TRAINED = {
     "W2": (label(lenet), adam(1e-3)),
     "W7": (label(resnet), sgd(0.01, 0.9)),
     "unet": (label(unet), sgd(0.01, 0.9)),
+    "separable": (label(separable), sgd(0.01, 0.9)),
     "encoder": (classify, adam(1e-3)),
     "decoder": (foretell_ragged, adam(1e-3)),
     "decoder64": (foretell, adam(1e-3)),

@@ -38,13 +38,14 @@ def filters(layer, weights):
     return layer
 
 
-def convolution(weights, stride=1, bias=False):
+def convolution(weights, stride=1, bias=False, groups=1):
     outputs, inputs, size, _ = weights.shape
-    return filters(nn.Conv2d(inputs, outputs, size, stride, padding=size // 2, bias=bias), weights)
+    layer = nn.Conv2d(groups * inputs, outputs, size, stride, padding=size // 2, groups=groups, bias=bias)
+    return filters(layer, weights)
 
 
-def normalised(weights, stride=1):
-    return nn.Sequential(convolution(weights, stride), nn.BatchNorm2d(len(weights)))
+def normalised(weights, stride=1, groups=1):
+    return nn.Sequential(convolution(weights, stride, groups=groups), nn.BatchNorm2d(len(weights)))
 
 
 def perceptron(w):
@@ -71,6 +72,14 @@ def resnet(w):
     stem = normalised(next(w))
     blocks = [Residual(w, halve=at in (3, 6)) for at in range(9)]
     return nn.Sequential(stem, nn.ReLU(), *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), dense(next(w)))
+
+
+def separable(w):
+    layers = [normalised(next(w), 2), nn.ReLU()]
+    for _, stride in data.SEPARABLE:
+        deep, wide = next(w), next(w)
+        layers += [normalised(deep, stride, groups=len(deep)), nn.ReLU(), normalised(wide), nn.ReLU()]
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), dense(next(w)))
 
 
 def twice(w):
@@ -181,6 +190,7 @@ TRAINED = {
     "W2": (lenet, label, ADAM, {"lr": 1e-3}),
     "W7": (resnet, label, SGD, {"lr": 0.01, "momentum": 0.9}),
     "unet": (UNet, label, SGD, {"lr": 0.01, "momentum": 0.9}),
+    "separable": (separable, label, SGD, {"lr": 0.01, "momentum": 0.9}),
     "encoder": (lambda w: Transformer(w, causal=False), classify, ADAM, {"lr": 1e-3}),
     "decoder": (lambda w: Transformer(w, causal=True), foretell_ragged, ADAM, {"lr": 1e-3}),
     "decoder64": (lambda w: Transformer(w, causal=True), foretell, ADAM, {"lr": 1e-3}),

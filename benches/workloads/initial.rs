@@ -22,11 +22,11 @@ pub(crate) fn set_matrices<B: Backend + Clone>(
     Ok(())
 }
 
-/// Sets the filters of every convolution. Their number `k` counts the filters before them.
+/// Sets the filters of every convolution. Their number `k` counts the filters before them. Returns the number of all.
 pub(crate) fn set_filters<B: Backend + Clone>(
     parameters: &mut Parameters<B>,
     workload: u64,
-) -> Result<(), Error> {
+) -> Result<u64, Error> {
     let mut k = 0;
     for (name, shape) in shapes(parameters)? {
         if let [outputs, inputs, height, width] = shape[..] {
@@ -35,7 +35,7 @@ pub(crate) fn set_filters<B: Backend + Clone>(
             k += 1;
         }
     }
-    Ok(())
+    Ok(k)
 }
 
 /// The names and shapes of all parameters, in the order of creation.

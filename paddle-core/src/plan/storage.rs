@@ -293,6 +293,9 @@ pub(super) fn stream(name: &str) -> u64 {
 /// The side that a parameter or a state of a program is stored on: the fallback if all operators that read it run
 /// there.
 pub fn side_of<B: Backend>(backend: &B, program: &Program, var: VarId) -> Side {
+    if backend.fallback().is_none() {
+        return Side::Own;
+    }
     let operators = program.blocks().iter().flat_map(|block| &block.ops);
     let mut readers = operators.filter(|operator| operator.read().any(|read| read == var)).peekable();
     let is_read = readers.peek().is_some();
