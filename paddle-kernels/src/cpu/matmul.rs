@@ -17,6 +17,7 @@
 //! [`Pair`]: super::pairs::Pair
 #![allow(unsafe_code, reason = "reads and writes matrices through raw pointers, on several threads")]
 
+mod factor;
 mod matrixmultiply;
 
 use std::mem::MaybeUninit;
@@ -25,8 +26,9 @@ use std::ops::Range;
 use super::isa::Isa;
 use super::kernel::Machine;
 use super::shared::Shared;
-use super::transpose::transpose;
 use super::vector::{Factor, FactorWork, Factors, Register};
+use factor::Panels;
+pub(super) use factor::{Operand, Right};
 pub(crate) use matrixmultiply::Gemm;
 
 /// C\[m, n\] = op(A)\[m, k\] · op(B)\[k, n\], all dense and row-major.
@@ -216,50 +218,6 @@ impl Grid {
     }
 }
 
-/// A matrix inside memory: element (i, j) is `start[i * row + j * column]`.
-#[derive(Clone, Copy)]
-pub(super) struct Operand<T> {
-    pub(super) start: *const T,
-    pub(super) row: usize,
-    pub(super) column: usize,
-}
-
-impl<T> Operand<T> {
-    fn transposed(self) -> Self {
-        Operand { start: self.start, row: self.column, column: self.row }
-    }
-
-    /// # Safety
-    /// The element is inside the matrix.
-    #[inline(always)]
-    unsafe fn at(self, i: usize, j: usize) -> *const T {
-        // SAFETY: the caller's.
-        unsafe { self.start.add(i * self.row + j * self.column) }
-    }
-}
-
-/// The right factor of a product. Panels of it are packed: some rows of some columns, in the order in which the kernel
-/// reads them.
-pub(super) trait Right<T: Factor> {
-    /// The matrix in memory, if the elements of a row are neighbours there.
-    fn in_place(&self) -> Option<Operand<T>> {
-        None
-    }
-
-    /// Copies rows `inner` of some columns to `packed`, `step` elements a row; those beyond `columns` are zero.
-    ///
-    /// # Safety
-    /// `packed` is valid for writing `inner.len() * step` elements, and `columns.len() <= step`, which is a multiple
-    /// of the lanes of `V`; the machine has its instruction set; rows and columns are inside the matrix.
-    unsafe fn pack<V: Register<Element = T>>(
-        &self,
-        packed: *mut T,
-        step: usize,
-        inner: Range<usize>,
-        columns: Range<usize>,
-    );
-}
-
 /// A product as the kernels see it. The elements of a row of C are neighbours.
 pub(super) struct Product<T: Factor, B> {
     pub(super) k: usize,
@@ -294,60 +252,6 @@ impl<T: Factor, B: Right<T>> Product<T, B> {
         let Product { k, a, ref b, c, c_row, accumulate } = *self;
         let product = Product::<T, &dyn Panels<T>> { k, a, b, c, c_row, accumulate };
         T::on_factors(isa, Tile { of: &product, isa, rows, columns });
-    }
-}
-
-/// A right factor that packs its panels on an instruction set. So the kernels are the same for all factors, and programs
-/// have them once.
-trait Panels<T> {
-    /// See [`Right::in_place`].
-    fn in_place(&self) -> Option<Operand<T>>;
-
-    /// See [`Right::pack`].
-    ///
-    /// # Safety
-    /// As for `pack`, with the registers that `isa` has for such elements.
-    unsafe fn pack_on(
-        &self,
-        isa: Isa,
-        packed: *mut T,
-        step: usize,
-        inner: Range<usize>,
-        columns: Range<usize>,
-    );
-}
-
-impl<T: Factor, B: Right<T>> Panels<T> for B {
-    fn in_place(&self) -> Option<Operand<T>> {
-        Right::in_place(self)
-    }
-
-    unsafe fn pack_on(
-        &self,
-        isa: Isa,
-        packed: *mut T,
-        step: usize,
-        inner: Range<usize>,
-        columns: Range<usize>,
-    ) {
-        T::on_factors(isa, Packing { of: self, packed, step, inner, columns });
-    }
-}
-
-/// A panel of a right factor.
-struct Packing<'a, T, B> {
-    of: &'a B,
-    packed: *mut T,
-    step: usize,
-    inner: Range<usize>,
-    columns: Range<usize>,
-}
-
-impl<T: Factor, B: Right<T>> FactorWork<T> for Packing<'_, T, B> {
-    #[inline(always)]
-    unsafe fn run<V: Factors<Element = T>>(self) {
-        // SAFETY: as `Panels::pack_on` requires.
-        unsafe { self.of.pack::<V>(self.packed, self.step, self.inner, self.columns) }
     }
 }
 
@@ -535,48 +439,6 @@ impl<T: Factor> Product<T, &dyn Panels<T>> {
                     let to = c.add(r * self.c_row + w * V::LANES);
                     let whole = w + 1 < WIDTH || tail == V::LANES;
                     if whole { sum.store(to) } else { sum.store_partial(to, tail) }
-                }
-            }
-        }
-    }
-}
-
-/// One of the strides is 1.
-impl<T: Factor> Right<T> for Operand<T> {
-    fn in_place(&self) -> Option<Operand<T>> {
-        (self.column == 1).then_some(*self)
-    }
-
-    #[inline(always)]
-    unsafe fn pack<V: Register<Element = T>>(
-        &self,
-        packed: *mut T,
-        step: usize,
-        inner: Range<usize>,
-        columns: Range<usize>,
-    ) {
-        let (depth, width) = (inner.len(), columns.len());
-        // SAFETY: reads B inside `inner` and `columns`, writes `packed` inside its `depth` rows of `step`.
-        unsafe {
-            let from = self.at(inner.start, columns.start);
-            if self.column == 1 {
-                for p in 0..depth {
-                    let (from, to) = (from.add(p * self.row), packed.add(p * step));
-                    let mut j = 0;
-                    while j + V::LANES <= width {
-                        V::load(from.add(j)).store(to.add(j));
-                        j += V::LANES;
-                    }
-                    if j < width {
-                        V::load_partial(from.add(j), width - j).store(to.add(j));
-                    }
-                }
-            } else {
-                transpose(from, self.column, packed, step, depth, width);
-                for p in 0..depth {
-                    for j in width..step {
-                        *packed.add(p * step + j) = T::ZERO;
-                    }
                 }
             }
         }

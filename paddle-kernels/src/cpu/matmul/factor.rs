@@ -1,0 +1,148 @@
+//! The factors of a product: matrices in memory, and what panels of a right factor are packed from.
+#![allow(unsafe_code, reason = "reads and writes matrices through raw pointers")]
+
+use std::ops::Range;
+
+use crate::cpu::isa::Isa;
+use crate::cpu::transpose::transpose;
+use crate::cpu::vector::{Factor, FactorWork, Factors, Register};
+
+/// A matrix inside memory: element (i, j) is `start[i * row + j * column]`.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Operand<T> {
+    pub(in super::super) start: *const T,
+    pub(in super::super) row: usize,
+    pub(in super::super) column: usize,
+}
+
+impl<T> Operand<T> {
+    pub(super) fn transposed(self) -> Self {
+        Operand { start: self.start, row: self.column, column: self.row }
+    }
+
+    /// # Safety
+    /// The element is inside the matrix.
+    #[inline(always)]
+    pub(super) unsafe fn at(self, i: usize, j: usize) -> *const T {
+        // SAFETY: the caller's.
+        unsafe { self.start.add(i * self.row + j * self.column) }
+    }
+}
+
+/// The right factor of a product. Panels of it are packed: some rows of some columns, in the order in which the kernel
+/// reads them.
+pub(in super::super) trait Right<T: Factor> {
+    /// The matrix in memory, if the elements of a row are neighbours there.
+    fn in_place(&self) -> Option<Operand<T>> {
+        None
+    }
+
+    /// Copies rows `inner` of some columns to `packed`, `step` elements a row; those beyond `columns` are zero.
+    ///
+    /// # Safety
+    /// `packed` is valid for writing `inner.len() * step` elements, and `columns.len() <= step`, which is a multiple
+    /// of the lanes of `V`; the machine has its instruction set; rows and columns are inside the matrix.
+    unsafe fn pack<V: Register<Element = T>>(
+        &self,
+        packed: *mut T,
+        step: usize,
+        inner: Range<usize>,
+        columns: Range<usize>,
+    );
+}
+
+/// A right factor that packs its panels on an instruction set. So the kernels are the same for all factors, and programs
+/// have them once.
+pub(super) trait Panels<T> {
+    /// See [`Right::in_place`].
+    fn in_place(&self) -> Option<Operand<T>>;
+
+    /// See [`Right::pack`].
+    ///
+    /// # Safety
+    /// As for `pack`, with the registers that `isa` has for such elements.
+    unsafe fn pack_on(
+        &self,
+        isa: Isa,
+        packed: *mut T,
+        step: usize,
+        inner: Range<usize>,
+        columns: Range<usize>,
+    );
+}
+
+impl<T: Factor, B: Right<T>> Panels<T> for B {
+    fn in_place(&self) -> Option<Operand<T>> {
+        Right::in_place(self)
+    }
+
+    unsafe fn pack_on(
+        &self,
+        isa: Isa,
+        packed: *mut T,
+        step: usize,
+        inner: Range<usize>,
+        columns: Range<usize>,
+    ) {
+        T::on_factors(isa, Packing { of: self, packed, step, inner, columns });
+    }
+}
+
+/// A panel of a right factor.
+struct Packing<'a, T, B> {
+    of: &'a B,
+    packed: *mut T,
+    step: usize,
+    inner: Range<usize>,
+    columns: Range<usize>,
+}
+
+impl<T: Factor, B: Right<T>> FactorWork<T> for Packing<'_, T, B> {
+    #[inline(always)]
+    unsafe fn run<V: Factors<Element = T>>(self) {
+        // SAFETY: as `Panels::pack_on` requires.
+        unsafe { self.of.pack::<V>(self.packed, self.step, self.inner, self.columns) }
+    }
+}
+
+/// One of the strides is 1.
+impl<T: Factor> Right<T> for Operand<T> {
+    fn in_place(&self) -> Option<Operand<T>> {
+        (self.column == 1).then_some(*self)
+    }
+
+    #[inline(always)]
+    unsafe fn pack<V: Register<Element = T>>(
+        &self,
+        packed: *mut T,
+        step: usize,
+        inner: Range<usize>,
+        columns: Range<usize>,
+    ) {
+        let (depth, width) = (inner.len(), columns.len());
+        // SAFETY: reads B inside `inner` and `columns`, writes `packed` inside its `depth` rows of `step`.
+        unsafe {
+            let from = self.at(inner.start, columns.start);
+            if self.column == 1 {
+                for p in 0..depth {
+                    let (from, to) = (from.add(p * self.row), packed.add(p * step));
+                    let mut j = 0;
+                    while j + V::LANES <= width {
+                        V::load(from.add(j)).store(to.add(j));
+                        j += V::LANES;
+                    }
+                    if j < width {
+                        V::load_partial(from.add(j), width - j).store(to.add(j));
+                    }
+                }
+            } else {
+                transpose(from, self.column, packed, step, depth, width);
+                for p in 0..depth {
+                    for j in width..step {
+                        *packed.add(p * step + j) = T::ZERO;
+                    }
+                }
+            }
+        }
+    }
+}
