@@ -73,10 +73,10 @@ impl Team {
         // returns when nobody is inside, or can come in.
         let work = unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
         // SAFETY: `busy` admits one caller, and the gate is closed, so nobody else touches the job.
-        unsafe { *shared.job.get() = Some(Job { work }) };
+        unsafe { *shared.job.get() = Some(work) };
         shared.open(tiles);
-        shared.wake_if_worth_it(&Job { work }, tiles);
-        shared.take_tiles(&Job { work }, 0, usize::MAX);
+        shared.wake_if_worth_it(work, tiles);
+        shared.take_tiles(work, 0, usize::MAX);
         shared.close();
         let panic = lock(&shared.panic).take();
         shared.busy.store(false, Release);
@@ -109,11 +109,6 @@ const NEXT_JOB: u64 = 1 << 32;
 
 fn job_number(gate: u64) -> u64 {
     gate / NEXT_JOB
-}
-
-#[derive(Clone, Copy)]
-struct Job {
-    work: *const Work<'static>,
 }
 
 /// The tiles of a job that are left in a thread's share: a range of two halves of a word. The thread itself takes the
@@ -158,7 +153,7 @@ struct Shared {
     busy: AtomicBool,
     gate: AtomicU64,
     /// Written by the caller while nobody is inside, read by workers inside.
-    job: UnsafeCell<Option<Job>>,
+    job: UnsafeCell<Option<*const Work<'static>>>,
     /// One for each thread; the caller's is the first.
     shares: Box<[Share]>,
     /// The first panic of the job.
@@ -203,7 +198,7 @@ impl Shared {
             if self.enter(seen) {
                 // SAFETY: this worker is inside, so the job was written before the gate opened, and stays.
                 let job = unsafe { *self.job.get() };
-                self.take_tiles(&job.expect("a job is set before the gate opens"), number, usize::MAX);
+                self.take_tiles(job.expect("a job is set before the gate opens"), number, usize::MAX);
                 self.leave();
             }
         }
@@ -243,7 +238,7 @@ impl Shared {
     }
 
     /// Wakes those who sleep if there is work for them. Of many tiles, the first says how much; of few, one may be long.
-    fn wake_if_worth_it(&self, job: &Job, tiles: usize) {
+    fn wake_if_worth_it(&self, job: *const Work<'static>, tiles: usize) {
         let sleepers = self.sleepers.load(SeqCst);
         if sleepers == 0 {
             return;
@@ -297,9 +292,9 @@ impl Shared {
     }
 
     /// Does at most so many tiles: those of the thread's own share, then those that others have not come to.
-    fn take_tiles(&self, job: &Job, number: usize, most: usize) {
+    fn take_tiles(&self, job: *const Work<'static>, number: usize, most: usize) {
         // SAFETY: whoever takes tiles is the caller, or a worker inside, whom the caller waits for.
-        let work = unsafe { &*job.work };
+        let work = unsafe { &*job };
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let (before, own_and_after) = self.shares.split_at(number);
             let own = std::iter::from_fn(|| own_and_after[0].take_first());
@@ -314,9 +309,9 @@ impl Shared {
     }
 }
 
-/// Where part `number` of `parts` about equal ones begins.
+/// Where part `number` of `parts` about equal ones begins, of at most [`Share::MOST`].
 fn part(count: usize, number: usize, parts: usize) -> usize {
-    (count as u128 * number as u128 / parts as u128) as usize
+    (count as u64 * number as u64 / parts as u64) as usize
 }
 
 /// Asks `poll` for about [`SPIN`].
@@ -383,6 +378,24 @@ mod tests {
                     barrier.wait();
                 });
                 thread::sleep(Duration::from_micros(200));
+            }
+        }
+    }
+
+    #[test]
+    fn each_thread_begins_with_its_own_share() {
+        for threads in [2, 3, 7] {
+            let team = Team::new(threads).unwrap();
+            for _ in 0..20 {
+                let barrier = Barrier::new(threads);
+                team.run(threads, &|tile| {
+                    let name = thread::current().name().map(str::to_string);
+                    // Nobody is done before all have begun.
+                    barrier.wait();
+                    if tile > 0 {
+                        assert_eq!(name, Some(format!("paddle-{tile}")));
+                    }
+                });
             }
         }
     }

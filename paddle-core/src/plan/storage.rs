@@ -293,6 +293,7 @@ pub(super) fn stream(name: &str) -> u64 {
 /// The side that a parameter or a state of a program is stored on: the fallback if all operators that read it run
 /// there.
 pub fn side_of<B: Backend>(backend: &B, program: &Program, var: VarId) -> Side {
+    // There is one side only, and a search through the program for each parameter would be for nothing.
     if backend.fallback().is_none() {
         return Side::Own;
     }

@@ -267,6 +267,8 @@ unsafe fn clear<T: Float>(strips: &Strips, copy: *mut T) {
 
 /// The most results that a kernel computes at once.
 const MOST_COLUMNS: usize = 8;
+/// The elements of the filter whose gradients a kernel computes at once.
+const AT_ONCE: usize = 9;
 
 /// Gradients of the filters of groups of one channel: sums over images and results, in parts whose number depends on the
 /// shapes alone.
@@ -360,8 +362,6 @@ impl<T: Float> DepthwiseGradient<'_, T> {
         [rows, columns]: &Strip,
         to: *mut T,
     ) {
-        /// The elements of the filter whose gradients are computed at once.
-        const AT_ONCE: usize = 9;
         for taps in self.taps.all().chunks(AT_ONCE) {
             for lane in (0..CHANNELS).step_by(V::LANES) {
                 // SAFETY: the elements are inside of the copy and of the partial gradient. The last element stands in for

@@ -104,20 +104,10 @@ impl Filters {
         });
     }
 
-    /// Adds up partial gradients of filters in their order. The first becomes the sum.
-    pub(super) fn add_parts<T: Float>(&self, isa: Isa, team: &Team, parts: &mut [T]) {
-        let (sum, others) = parts.split_at_mut(self.groups * self.group());
-        pieces(team, sum, PIECE, &|piece, sum| {
-            for other in others.chunks_exact(self.groups * self.group()) {
-                add(isa, &other[piece * PIECE..][..sum.len()], sum);
-            }
-        });
-    }
-
     /// Adds up partial gradients of filters in their order, and brings the sum back to the order of the filters. A partial
     /// gradient has for each group and element of a filter the inner channels, and for each of these the outer ones.
     pub(super) fn unpack<T: Float>(&self, isa: Isa, team: &Team, parts: &mut [T], filters: &mut [T]) {
-        self.add_parts(isa, team, parts);
+        add_parts(isa, team, parts, self.groups * self.group());
         let sum = &parts[..self.groups * self.group()];
         let (width, to) = (self.width_of_all(), Shared(filters.as_mut_ptr()));
         team.run(self.groups * self.inner, &|index| {
@@ -133,6 +123,16 @@ impl Filters {
 
 /// The elements that a thread adds up at once.
 const PIECE: usize = 4096;
+
+/// Adds up partial gradients of so many elements in their order. The first becomes the sum.
+pub(super) fn add_parts<T: Float>(isa: Isa, team: &Team, parts: &mut [T], elements: usize) {
+    let (sum, others) = parts.split_at_mut(elements);
+    pieces(team, sum, PIECE, &|piece, sum| {
+        for other in others.chunks_exact(elements) {
+            add(isa, &other[piece * PIECE..][..sum.len()], sum);
+        }
+    });
+}
 
 dispatch! {
     fn add<const FUSED: bool, T: Float>(isa, from: &[T], to: &mut [T]) {

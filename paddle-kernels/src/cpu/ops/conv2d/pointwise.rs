@@ -5,7 +5,7 @@
 use paddle_core::memory::OutOfMemory;
 
 use super::Sizes;
-use super::filters::Filters;
+use super::filters::{Filters, add_parts};
 use super::gradient::parts;
 use super::product::Product;
 use crate::cpu::epilogue::{Finish, InRegisters};
@@ -14,7 +14,6 @@ use crate::cpu::isa::Isa;
 use crate::cpu::kernel::Machine;
 use crate::cpu::matmul::Matmul;
 use crate::cpu::number::Float;
-use crate::cpu::pieces::pieces;
 use crate::cpu::scratch::Scratch;
 use crate::cpu::vector::{Vector, Work, on_registers};
 use crate::team::Team;
@@ -195,7 +194,8 @@ impl Sizes {
                     rest.run(machine, from, start, true, &|_, _| {});
                 }
             }
-            add_up(&machine.team, parts, out);
+            add_parts(machine.isa, &machine.team, parts, out.len());
+            out.copy_from_slice(&parts[..out.len()]);
         })?;
         Ok(true)
     }
@@ -221,19 +221,4 @@ impl Sizes {
         })?;
         Ok(true)
     }
-}
-
-/// Adds up partial gradients, which are one behind the other, in their order.
-fn add_up<T: Float>(team: &Team, parts: &[T], out: &mut [T]) {
-    /// The elements of a piece.
-    const PIECE: usize = 1 << 12;
-    let whole = out.len().max(1);
-    pieces(team, out, PIECE, &|index, out| {
-        out.fill(T::ZERO);
-        for part in parts.chunks_exact(whole) {
-            for (sum, &value) in out.iter_mut().zip(&part[index * PIECE..]) {
-                *sum += value;
-            }
-        }
-    });
 }

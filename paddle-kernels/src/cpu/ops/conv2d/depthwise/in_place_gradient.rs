@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::Filters;
+use super::{AT_ONCE, Filters};
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
@@ -47,9 +47,6 @@ struct Run {
     count: usize,
     taps: [Range<usize>; 2],
 }
-
-/// The elements of the filter whose gradients are computed at once.
-const AT_ONCE: usize = 9;
 
 /// What the results of a run meet with some taps, for a register of channels.
 struct Taps<T> {

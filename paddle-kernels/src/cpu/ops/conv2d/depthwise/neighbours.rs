@@ -153,14 +153,13 @@ impl<T: Float> Neighbours<'_, T> {
         let result = image * self.results.image() + down.output(y) * to[0] + across.output(x) * to[1];
         let weight = (ky * self.width + kx) * CHANNELS;
         let at_once = most_columns(count, 1, V::REGISTERS.min(MOST_REGISTERS));
+        let (apart, to_apart) = (self.axes[axis].step() * from[axis], self.axes[axis].output_step * to[axis]);
         let mut done = 0;
         while done < count {
             // The last ones may be computed twice.
             let begin = done.min(count - at_once);
             for lane in (0..channels).step_by(V::LANES) {
                 let packed = self.filters.at(lane / CHANNELS, 0) + lane % CHANNELS + weight;
-                let (apart, to_apart) =
-                    (self.axes[axis].step() * from[axis], self.axes[axis].output_step * to[axis]);
                 let element = result + lane + begin * to_apart;
                 let sums = Sums {
                     // Taps of gradients go backward from there, so it is a pointer into all of the source.

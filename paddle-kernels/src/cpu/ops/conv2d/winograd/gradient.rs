@@ -10,7 +10,7 @@ use crate::cpu::epilogue::InRegisters;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
 use crate::cpu::ops::conv2d::correlate::Stack;
-use crate::cpu::ops::conv2d::filters::Filters;
+use crate::cpu::ops::conv2d::filters::{Filters, add_parts};
 use crate::cpu::shared::Shared;
 use crate::cpu::transpose::transpose;
 use crate::cpu::vector::{Vector, Work, on_registers};
@@ -240,7 +240,7 @@ impl Tiling {
         parts: &mut [T],
         filters: &mut [T],
     ) {
-        self.filters.add_parts(isa, team, parts);
+        add_parts(isa, team, parts, self.filters.groups * self.filters.group());
         let Filters { groups, inner, outer, .. } = self.filters;
         let (step, to) = (outer * inner * self.taps * self.taps, Shared(filters.as_mut_ptr()));
         let sums = &parts[..groups * self.filters.group()];
