@@ -12,6 +12,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use paddle::attribute::network;
+#[cfg(feature = "cluster")]
+use paddle::cluster::Cluster;
 use paddle::data::{Image, digits, mnist, split};
 use paddle::event::EventKind;
 use paddle::reader::{DataSet, Reader};
@@ -56,6 +58,13 @@ struct Settings {
     /// How often all digits are gone through.
     #[arg(long)]
     passes: Option<usize>,
+    /// Trains on a cluster: `local:4` is one of four trainers, which are processes on this machine; `all-reduce:4` has four ranks, which are equals.
+    #[cfg(feature = "cluster")]
+    #[arg(long)]
+    cluster: Option<Cluster>,
+    /// The number of shards of a batch, which trainers share. The result depends on it, but not on the cluster.
+    #[arg(long, default_value_t = 1)]
+    shards: usize,
 }
 
 fn main() -> ExitCode {
@@ -72,15 +81,8 @@ fn main() -> ExitCode {
 /// Trains on the digits that the settings choose, and says how many of the others are told apart.
 fn run(settings: &Settings) -> Result<String, Box<dyn Error>> {
     match &settings.folder {
-        None => train(
-            &classifier::small(),
-            split(digits::images(), 5),
-            settings.passes.unwrap_or(40),
-            settings.seed,
-        ),
-        Some(folder) => {
-            train(&classifier::large(), mnist::read(folder)?, settings.passes.unwrap_or(4), settings.seed)
-        }
+        None => train(&classifier::small(), split(digits::images(), 5), 40, settings),
+        Some(folder) => train(&classifier::large(), mnist::read(folder)?, 4, settings),
     }
 }
 
@@ -88,7 +90,7 @@ fn train<const H: usize, const W: usize, S>(
     net: &Network<S>,
     (training, testing): (Vec<Image<H, W>>, Vec<Image<H, W>>),
     passes: usize,
-    seed: u64,
+    settings: &Settings,
 ) -> Result<String, Box<dyn Error>>
 where
     S: Trainable<Row: From<([[f32; W]; H], i64)> + Clone>,
@@ -97,10 +99,16 @@ where
         images.iter().map(|image| S::Row::from((image.pixels, image.label))).collect::<Vec<_>>()
     };
     let (training, testing) = (rows(&training), rows(&testing));
+    let seed = settings.seed;
     let mut parameters = Parameters::create_with_seed(net, seed)?;
     let mut trainer = Trainer::new(Adam::new(1e-3)).seed(seed);
+    #[cfg(feature = "cluster")]
+    {
+        trainer = trainer.on(settings.cluster.as_ref());
+    }
+    let passes = settings.passes.unwrap_or(passes);
     let reader = training.iter().passes(passes).shuffle(training.len()).seed(seed).batch(64);
-    trainer.train(net, &mut parameters, reader, Options::default(), |event| {
+    trainer.train(net, &mut parameters, reader, Options::default().shards(settings.shards), |event| {
         if let EventKind::EndPass { pass, cost, metrics } = event.kind() {
             println!("pass {pass}: cost {cost:.4}, accuracy {:.4}", metrics[0]);
         }

@@ -12,6 +12,8 @@ use clap::Parser;
 use fastrand::Rng;
 use ndarray::{Array3, Ix3};
 use paddle::attribute::network;
+#[cfg(feature = "cluster")]
+use paddle::cluster::Cluster;
 use paddle::data::{digits, split};
 use paddle::plot::{Curve, grid};
 use paddle::updater::schedule::polynomial;
@@ -58,6 +60,24 @@ struct Settings {
     /// Where pictures are put.
     #[arg(long, default_value = "target/gan")]
     folder: PathBuf,
+    /// Trains on a cluster: `local:4` is one of four trainers, which are processes on this machine; `all-reduce:4` has four ranks, which are equals.
+    #[cfg(feature = "cluster")]
+    #[arg(long)]
+    cluster: Option<Cluster>,
+    /// The number of shards of a batch, which trainers share. The result depends on it, but not on the cluster.
+    #[arg(long, default_value_t = 1)]
+    shards: usize,
+}
+
+impl Settings {
+    /// Whether this process draws pictures: one of them does, if there are several.
+    fn draws(&self) -> bool {
+        #[cfg(feature = "cluster")]
+        if let Some(cluster) = &self.cluster {
+            return cluster.rank() == 0;
+        }
+        true
+    }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -74,15 +94,17 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Has the two learn from each other, and returns 1,000 images that are made in the end.
 fn play(settings: &Settings, mut digits: Vec<[[f32; 8]; 8]>) -> Result<Array3<f32>, Box<dyn Error>> {
-    let &Settings { seed, passes, ref folder } = settings;
+    let &Settings { seed, passes, ref folder, .. } = settings;
     let (d0, d1) = (gan::d0(), gan::d1());
     let mut parameters = Parameters::create_with_seed((&d0, &d1), seed)?;
     let steps = passes * digits.len().div_ceil(64);
     let rate = polynomial(1e-3, steps as u64, 0.0, 1.0);
     let player = || Trainer::new(Adam::new(rate.clone()).betas(0.5, 0.999)).seed(seed);
+    #[cfg(feature = "cluster")]
+    let player = || player().on(settings.cluster.as_ref());
     let (mut g, mut d, mut rng) = (player(), player(), Rng::with_seed(seed));
-    let (only_g, only_d) =
-        (Options::default().freeze(gan::params::D), Options::default().freeze(gan::params::G));
+    let options = Options::default().shards(settings.shards);
+    let (only_g, only_d) = (options.clone().freeze(gan::params::D), options.freeze(gan::params::G));
     let mut curve = Curve::new(["d1: real is told from made", "d0: made is taken for real"]);
     let always = noise(&mut rng, 100);
     std::fs::create_dir_all(folder)?;
@@ -95,7 +117,7 @@ fn play(settings: &Settings, mut digits: Vec<[[f32; 8]; 8]>) -> Result<Array3<f3
             let taken = g.step_with(&d0, &mut parameters, noise(&mut rng, images.len()), &only_g)?.cost();
             curve.add([told, taken]);
         }
-        if pass % 50 == 0 || pass == passes {
+        if settings.draws() && (pass % 50 == 0 || pass == passes) {
             let picture = folder.join(format!("pass_{pass:03}.png"));
             grid(&picture, &make(&parameters, &always)?, 10)?;
             curve.save(folder.join("costs.svg"))?;

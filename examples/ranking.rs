@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo run --release --example ranking -- --seed 2 --passes 5
+//! cargo run --release --features kubernetes --example ranking -- --cluster kubernetes:ranking,trainers=4 --dry-run
 //! ```
 
 use std::error::Error;
@@ -10,10 +11,12 @@ use clap::Parser;
 use fastrand::Rng;
 use ndarray::Ix2;
 use paddle::attribute::network;
+#[cfg(feature = "cluster")]
+use paddle::cluster::{Cluster, dist_train};
 use paddle::data::text::{TfIdf, Vocabulary};
 use paddle::data::{is_held_out, wordnet};
 use paddle::reader::{DataSet, Reader};
-use paddle::{Adam, Options, Parameters, Trainer, infer};
+use paddle::{Adam, Ended, Options, Parameters, Trainer, infer};
 
 #[network]
 mod ranking {
@@ -50,17 +53,46 @@ struct Settings {
     /// How many pairs there are to learn from, at most.
     #[arg(long, default_value_t = usize::MAX)]
     pairs: usize,
+    /// Trains on a cluster: `local:4` is one of four trainers, which are processes on this machine; `all-reduce:4` has four ranks, which are equals.
+    #[cfg(feature = "cluster")]
+    #[arg(long)]
+    cluster: Option<Cluster>,
+    /// Prints what a cluster of Kubernetes would be told, and starts nothing.
+    #[cfg(feature = "kubernetes")]
+    #[arg(long, requires = "cluster")]
+    dry_run: bool,
+    /// The number of shards of a batch, which trainers share. The result depends on it, but not on the cluster.
+    #[arg(long, default_value_t = 1)]
+    shards: usize,
+}
+
+impl Settings {
+    #[cfg(feature = "cluster")]
+    fn cluster(&self) -> Option<Cluster> {
+        let cluster = self.cluster.clone();
+        #[cfg(feature = "kubernetes")]
+        if self.dry_run {
+            return cluster.map(Cluster::dry_run);
+        }
+        cluster
+    }
+
+    #[cfg(not(feature = "cluster"))]
+    fn cluster(&self) -> Option<std::convert::Infallible> {
+        None
+    }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let [learned, counted] = run(&Settings::parse())?;
-    println!("ranking: pair_accuracy={learned:.4} tfidf_pair_accuracy={counted:.4}");
+    if let Some([learned, counted]) = run(&Settings::parse())? {
+        println!("ranking: pair_accuracy={learned:.4} tfidf_pair_accuracy={counted:.4}");
+    }
     Ok(())
 }
 
 /// Trains on pairs of related glosses. Of the others, how many are nearer than a random gloss is: as learned, and by the
-/// words that they share.
-fn run(settings: &Settings) -> Result<[f64; 2], Box<dyn Error>> {
+/// words that they share. `None` if it was not trained to its end here, but left on a cluster.
+fn run(settings: &Settings) -> Result<Option<[f64; 2]>, Box<dyn Error>> {
     let synsets = wordnet::synsets();
     // A fifth is in no pair that is trained on.
     let is_new: Vec<_> = synsets.iter().map(|synset| is_held_out(&synset.gloss, 5)).collect();
@@ -88,8 +120,16 @@ fn run(settings: &Settings) -> Result<[f64; 2], Box<dyn Error>> {
         net.row(words[a].clone(), words[q].clone(), words[b].clone())
     };
     let reader = training.iter().passes(settings.passes).shuffle(training.len()).seed(settings.seed);
-    let (mut trainer, options) = (Trainer::new(Adam::new(2e-3)), Options::default().progress());
-    trainer.train(&net, &mut parameters, reader.map_data(row).batch(128), options, |_| Ok(()))?;
+    let options = Options::default().shards(settings.shards).progress();
+    let (mut trainer, reader) = (Trainer::new(Adam::new(2e-3)), reader.map_data(row).batch(128));
+    let ended = match settings.cluster() {
+        #[cfg(feature = "cluster")]
+        Some(cluster) => dist_train(&net, &mut parameters, trainer, reader, cluster.options(options))?,
+        _ => trainer.train(&net, &mut parameters, reader, options, |_| Ok(()))?,
+    };
+    if ended != Ended::Finished {
+        return Ok(None);
+    }
 
     let vectors = infer(&vector, &parameters, &words)?.at::<f32>(0)?.into_dimensionality::<Ix2>()?.to_owned();
     for word in ["dog", "violin", "anger", "swim", "cheap"] {
@@ -110,7 +150,7 @@ fn run(settings: &Settings) -> Result<[f64; 2], Box<dyn Error>> {
     };
     let weights: Vec<_> = synsets.iter().map(|synset| TfIdf::new(&vocabulary, &synset.gloss)).collect();
     let learned = accuracy(&|q, a| vectors.row(q).dot(&vectors.row(a)).into());
-    Ok([learned, accuracy(&|q, a| weights[q].cosine(&weights[a]))])
+    Ok(Some([learned, accuracy(&|q, a| weights[q].cosine(&weights[a]))]))
 }
 
 #[cfg(test)]

@@ -116,6 +116,8 @@ pub fn save<'a, B: Backend + 'a>(
     trainings: impl Trainings<'a, B>,
 ) -> Result<(), Error> {
     let parts = trainings.parts()?;
+    #[cfg(feature = "cluster")]
+    parts.iter().try_for_each(|part| part.steps.check_states())?;
     let trainers =
         parts.iter().map(|Part { steps, models, .. }| (steps.record(models), steps.states_of(parameters)));
     write(&mut Keeper::of(path.as_ref())?, parameters, trainers.collect())

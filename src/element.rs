@@ -112,7 +112,7 @@ macro_rules! elements {
             }
 
             /// Appends elements of the same type.
-            fn try_append(&mut self, other: &Self) -> Result<(), OutOfMemory> {
+            pub(crate) fn try_append(&mut self, other: &Self) -> Result<(), OutOfMemory> {
                 match (self, other) {
                     $((Values::$variant(ours), Values::$variant(theirs)) => ours.try_extend_from_slice(theirs),)*
                     _ => Ok(()),
@@ -139,6 +139,14 @@ macro_rules! elements {
             pub(crate) fn part(&self, range: Range<usize>) -> HostSlice<'_> {
                 match self {
                     $(Values::$variant(vector) => HostSlice::$variant(&vector[range]),)*
+                }
+            }
+
+            /// A range of the elements. Panics if it is out of bounds.
+            #[cfg(feature = "cluster")]
+            pub(crate) fn part_mut(&mut self, range: Range<usize>) -> HostSliceMut<'_> {
+                match self {
+                    $(Values::$variant(vector) => HostSliceMut::$variant(&mut vector[range]),)*
                 }
             }
 

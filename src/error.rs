@@ -87,6 +87,9 @@ pub enum Error {
     Setting(SettingError),
     /// The cost of a step is NaN or infinite.
     CostNotFinite(CostNotFinite),
+    /// A cluster did not do what it was asked for.
+    #[cfg(feature = "cluster")]
+    Cluster(crate::cluster::ClusterError),
     /// A source has mistakes.
     #[cfg(feature = "language")]
     Language(paddle_language::Diagnostics),
@@ -235,6 +238,8 @@ kinds! {
     CostNotFinite(CostNotFinite);
     #[cfg(feature = "language")]
     Language(paddle_language::Diagnostics);
+    #[cfg(feature = "cluster")]
+    Cluster(crate::cluster::ClusterError);
     Handler(Box<dyn error::Error + Send + Sync>);
 }
 

@@ -1,13 +1,14 @@
 //! The first values of parameters. They are computed when values are first needed, so those that are set or read from
 //! a file before are never computed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use paddle_core::plan::{
     Backend, Buffers, HostSlice, PlanError, Storage, Stored, check_initializers, initialize,
 };
 
+use crate::element::Values;
 use crate::model::Model;
 use crate::parameter_values::ParameterValues;
 
@@ -16,6 +17,14 @@ pub(crate) struct LazyValues<B: Backend> {
     /// None once all parameters have values.
     waiting: Mutex<Option<Waiting<B>>>,
     values: OnceLock<ParameterValues<B>>,
+    /// The version of values that were fetched from elsewhere, where they still are.
+    fetched: Mutex<Option<u64>>,
+}
+
+/// A place where the values of parameters are until they are needed.
+pub(crate) trait Elsewhere: Send + Sync {
+    /// Values, by name.
+    fn fetch(&self) -> Result<Vec<(String, Values)>, String>;
 }
 
 /// The buffers of parameters before the first use.
@@ -25,6 +34,10 @@ struct Waiting<B: Backend> {
     /// The index of the network that initialises each parameter that has no value.
     initialized_by: BTreeMap<String, usize>,
     seed: u64,
+    /// Where the values are, if no network initialises them.
+    elsewhere: Option<Arc<dyn Elsewhere>>,
+    /// Those that were set since then, which are newer.
+    set_here: BTreeSet<String>,
 }
 
 /// Calls `each` with each model, and with which parameters it initialises.
@@ -52,8 +65,19 @@ impl<B: Backend> LazyValues<B> {
         for_each_model(models, &initialized_by, |model, wanted| {
             check_initializers(backend, &model.program, storage, wanted)
         })?;
-        let waiting = Waiting { buffers, models: models.to_vec(), initialized_by, seed };
-        Ok(LazyValues { waiting: Mutex::new(Some(waiting)), values: OnceLock::new() })
+        let waiting = Waiting {
+            buffers,
+            models: models.to_vec(),
+            initialized_by,
+            seed,
+            elsewhere: None,
+            set_here: BTreeSet::new(),
+        };
+        Ok(LazyValues {
+            waiting: Mutex::new(Some(waiting)),
+            values: OnceLock::new(),
+            fetched: Mutex::new(None),
+        })
     }
 
     /// All values.
@@ -74,6 +98,39 @@ impl<B: Backend> LazyValues<B> {
         Ok(self.values.get_mut().expect("all values are there"))
     }
 
+    /// Leaves the values to a place that has newer ones.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn leave(&mut self, elsewhere: Arc<dyn Elsewhere>) {
+        if let Some(values) = self.values.take() {
+            let waiting = Waiting {
+                buffers: values.into_buffers(),
+                models: Vec::new(),
+                initialized_by: BTreeMap::new(),
+                seed: 0,
+                elsewhere: Some(elsewhere),
+                set_here: BTreeSet::new(),
+            };
+            *self.waiting.get_mut().unwrap_or_else(PoisonError::into_inner) = Some(waiting);
+        }
+    }
+
+    /// Whether the values are elsewhere, and have not been changed here.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        match self.values.get() {
+            Some(values) => {
+                let fetched = *self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+                fetched == Some(values.version())
+            }
+            None => {
+                let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                waiting
+                    .as_ref()
+                    .is_some_and(|waiting| waiting.elsewhere.is_some() && waiting.set_here.is_empty())
+            }
+        }
+    }
+
     /// Sets a value.
     pub(crate) fn set(&mut self, backend: &B, to: &Stored, from: HostSlice<'_>) {
         match self.values.get_mut() {
@@ -83,6 +140,9 @@ impl<B: Backend> LazyValues<B> {
                 let waiting = waiting.as_mut().expect("what has no values yet waits for them");
                 waiting.buffers.upload(backend, to, from);
                 waiting.initialized_by.remove(&to.name);
+                if waiting.elsewhere.is_some() {
+                    waiting.set_here.insert(to.name.clone());
+                }
             }
         }
     }
@@ -92,7 +152,18 @@ impl<B: Backend> LazyValues<B> {
     fn compute(&self, backend: &B, storage: &Storage) -> Result<&ParameterValues<B>, PlanError> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have computed them while this one waited for the lock.
-        if let Some(Waiting { buffers, models, initialized_by, seed }) = waiting.as_mut() {
+        if let Some(Waiting { buffers, models, initialized_by, seed, elsewhere, set_here }) = waiting.as_mut()
+        {
+            if let Some(elsewhere) = elsewhere {
+                let values = elsewhere.fetch().map_err(|message| PlanError::Elsewhere { message })?;
+                for (name, values) in values.into_iter().filter(|(name, _)| !set_here.contains(name)) {
+                    if let Some(stored) = storage.find(&name) {
+                        buffers.upload(backend, stored, values.as_slice());
+                    }
+                }
+                let fetched = set_here.is_empty().then(|| buffers.version());
+                *self.fetched.lock().unwrap_or_else(PoisonError::into_inner) = fetched;
+            }
             for_each_model(models, initialized_by, |model, wanted| {
                 initialize(backend, &model.program, storage, wanted, buffers, *seed)
             })?;

@@ -59,6 +59,8 @@ extern crate self as paddle;
 
 mod batch;
 pub mod checkpoint;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 mod columns;
 #[doc(hidden)]
 pub mod const_text;

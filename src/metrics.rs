@@ -2,12 +2,12 @@
 
 use paddle_core::ops::{Form, GradientError, Program};
 use paddle_core::passes::shard::Sharding;
-use paddle_core::plan::{Backend, Executor};
+use paddle_core::plan::Backend;
 use paddle_core::program::VarId;
 
 use crate::Error;
 use crate::model::Model;
-use crate::session::{Session, scalar};
+use crate::session::Session;
 
 /// The value of a metric for one batch, and its weight. The weight is the number of rows or, for a ratio, the
 /// denominator.
@@ -148,12 +148,12 @@ impl MetricSums {
         self.0.iter_mut().for_each(|metric| (metric.sum, metric.sums) = (0.0, [0.0; 2]));
     }
 
-    /// Adds the metrics of the shard that was just computed.
-    pub(crate) fn add<B: Backend>(&mut self, executor: &Executor<B>) {
+    /// Adds the metrics of a shard with these scalar outputs.
+    pub(crate) fn add(&mut self, scalar: &dyn Fn(usize) -> f64) {
         for MetricSum { output, quotient, sum, sums } in &mut self.0 {
-            *sum += scalar(executor, *output);
+            *sum += scalar(*output);
             for (sum, part) in sums.iter_mut().zip(quotient.iter().flatten()) {
-                *sum += scalar(executor, *part);
+                *sum += scalar(*part);
             }
         }
     }

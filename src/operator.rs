@@ -86,6 +86,8 @@ pub(crate) fn link_all(
             return Err(OperatorError::Clash { name });
         }
     }
+    #[cfg(feature = "cluster")]
+    known.iter().for_each(|(name, (id, operator))| crate::cluster::remember(name, *id, operator));
     link(program, &mut |custom: &Custom| -> Result<LinkedKernel, OperatorError> {
         let Some((_, declared)) = known.get(&custom.name) else { return Ok(custom.kernel.clone()) };
         let (found, expected) = (custom.signature(), declared.signature());

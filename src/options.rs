@@ -89,15 +89,19 @@ impl Options {
     /// Cuts each batch into this many shards: runs of consecutive rows, with whole sequences, as equal in size as
     /// possible.
     ///
-    /// Each shard is computed alone. Gradients are added up in the order of the shards before they are clipped and
+    /// Each shard is computed alone. Gradients are added up in the order of a binary tree over the shards before they are clipped and
     /// applied. So the result is that of the whole batch up to rounding, and its bits depend only on the number of
     /// shards, whatever computes them. Rows draw the same random numbers as without shards, and metrics are those of
     /// the whole batch. With one shard the batch is not cut. The default is the number in the network's program, which
     /// is one unless [`set_shards`](paddle_core::ops::Program::set_shards) changed it.
     ///
     /// A step fails before anything is computed if the values of shards would not add up to that of the batch: the cost
-    /// has to be a sum or a mean over rows, or linear in such sums and means. Among others, `batch_norm`, a maximum
-    /// over all rows, and a product of two means are refused; the error names the operator and its place.
+    /// has to be a sum or a mean over rows, or linear in such sums and means. Among others, a maximum over all rows, and a
+    /// product of two means are refused; the error names the operator and its place.
+    ///
+    /// `batch_norm` is the exception: it normalises each row by the mean and the variance of the rows of its shard, so its
+    /// result is another one than that of the whole batch. Its moving statistics move once a step, towards the mean of the
+    /// shards' statistics, weighted by rows. They are noisy where shards have few rows.
     pub fn shards(mut self, shards: usize) -> Self {
         self.shards = Some(shards);
         self

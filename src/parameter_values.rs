@@ -34,6 +34,19 @@ impl<B: Backend> ParameterValues<B> {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The buffers, with all values in them.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn into_buffers(mut self) -> Buffers<B> {
+        self.buffers_mut();
+        self.buffers
+    }
+
+    /// The version of the values.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn version(&self) -> u64 {
+        self.buffers.version()
+    }
+
     /// The buffers for exclusive use, with all values in them.
     pub(crate) fn buffers_mut(&mut self) -> &mut Buffers<B> {
         for (number, buffer) in self.changed.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {

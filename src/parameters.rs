@@ -15,6 +15,8 @@ use paddle_kernels::cpu::{Cpu, CpuError};
 use crate::Error;
 use crate::batch::Shape;
 use crate::element::{Element, Values};
+#[cfg(feature = "cluster")]
+use crate::first_values::Elsewhere;
 use crate::first_values::LazyValues;
 use crate::infer::Inference;
 use crate::model::Model;
@@ -237,6 +239,18 @@ impl<B: Backend> Parameters<B> {
     /// The values, for exclusive use. Errors if first values cannot be computed.
     pub(crate) fn buffers_mut(&mut self) -> Result<&mut Buffers<B>, PlanError> {
         Ok(self.values.get_mut(&self.backend, &self.storage)?.buffers_mut())
+    }
+
+    /// Leaves the values to a place that has newer ones.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn leave(&mut self, elsewhere: Arc<dyn Elsewhere>) {
+        self.values.leave(elsewhere);
+    }
+
+    /// Whether the values are elsewhere, and have not been changed here.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.values.is_elsewhere()
     }
 
     /// Sets parameters, by name, to values of their types.

@@ -1,6 +1,6 @@
 //! The position of a training within its reader.
 
-use crate::metrics::Mean;
+use crate::metrics::{Mean, Metric};
 use crate::reader::{Failure, IntoItem, Item};
 
 /// The position of a training within its reader, from which [`resume`](crate::train_loop::resume) continues.
@@ -32,6 +32,25 @@ impl Position {
     /// The number of batches of that pass that were trained on; 0 before it begins.
     pub fn batches(&self) -> usize {
         self.batches
+    }
+
+    /// The rows of these batches.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn rows(&self) -> u64 {
+        let mean = self.means.first().filter(|_| self.batches > 0);
+        mean.map_or(0, |cost| cost.parts()[1] as u64)
+    }
+
+    /// Goes behind a batch, with its cost and its metrics.
+    pub(crate) fn advance(&mut self, cost: Metric, metrics: impl Iterator<Item = Metric>) {
+        if self.batches == 0 {
+            self.means.fill(Mean::default());
+        }
+        self.batches += 1;
+        self.means
+            .iter_mut()
+            .zip(std::iter::once(cost).chain(metrics))
+            .for_each(|(mean, metric)| mean.add(metric));
     }
 
     /// Skips the items in front of the position. Errors with a failure of the reader, or if the reader is not the same

@@ -6,8 +6,9 @@
 //! - `BeginTraining` comes first and `EndTraining` last, also after a stop, but not after an error.
 //! - `BeginPass` comes before a pass's first batch. `EndPass` comes at a marker and at the end of the reader, if there
 //!   were batches since the last one.
-//! - `BeginIteration` and `EndIteration` enclose each batch.
-//! - After a stop only `EndTraining` follows. A stop in `BeginPass` or `BeginIteration` drops the batch.
+//! - `BeginIteration` and `EndIteration` enclose each batch. A training that has several steps under way, as on an asynchronous
+//!   cluster, begins some before the first one ends; they end in their order, and all of a pass before its `EndPass`.
+//! - After a stop only `EndTraining` follows; steps that are under way count. A stop in `BeginPass` or `BeginIteration` drops the batch.
 //! - The call returns how it [ended](Ended). A stop in `EndTraining` comes too late and changes nothing.
 //! - A reader without batches is an error, and so is a failure of the reader.
 
@@ -77,6 +78,24 @@ pub trait Training {
     /// # Errors
     /// Any error of the step; it ends the training.
     fn step(&mut self, batch: Self::Batch, metrics: &mut [Metric]) -> Result<Step, Self::Error>;
+
+    /// Begins to train on one batch. Returns the report if the step has ended; a training that has several steps under way
+    /// gives it later, by [`ended`](Self::ended).
+    ///
+    /// # Errors
+    /// Any error of the step; it ends the training.
+    fn begin(&mut self, batch: Self::Batch, metrics: &mut [Metric]) -> Result<Option<Step>, Self::Error> {
+        self.step(batch, metrics).map(Some)
+    }
+
+    /// The report of the first step that has begun and whose report was not given. `None` if there is no such step, or if
+    /// another one may begin before, unless `all` of them are to end.
+    ///
+    /// # Errors
+    /// Any error of the step; it ends the training.
+    fn ended(&mut self, _all: bool, _metrics: &mut [Metric]) -> Result<Option<Step>, Self::Error> {
+        Ok(None)
+    }
 
     /// Called after each step and each pass, and when the training is `stopped`, with the position from which
     /// [`resume`] can continue.
@@ -282,10 +301,13 @@ pub fn resume<T: Training>(
     position.means.resize(1 + metrics, Mean::default());
     *passes = position.pass + usize::from(position.batches > 0);
     let measured = vec![Metric::default(); metrics];
-    let mut run = Run { training, passes, position, measured, metrics: vec![0.0; metrics] };
+    let mut run = Run { training, passes, position, begun: 0, measured, metrics: vec![0.0; metrics] };
     let ended = match run.read(reader) {
         Ok(()) => Ended::Finished,
         Err(Halt::Stop) => {
+            while let Some(step) = run.training.ended(true, &mut run.measured)? {
+                run.advance(step);
+            }
             run.training.reached(&run.position, true)?;
             Ended::Stopped
         }
@@ -320,6 +342,8 @@ struct Run<'a, T> {
     training: &'a mut T,
     passes: &'a mut usize,
     position: Position,
+    /// The number of steps that are under way: the batches behind the position.
+    begun: usize,
     /// The metrics of the last step, with their weights.
     measured: Vec<Metric>,
     /// The metrics of the last step or pass.
@@ -348,29 +372,50 @@ impl<T: Training> Run<'_, T> {
 
     /// A failure with its place: that of the batch that would have come next.
     fn failed(&self, failure: Failure) -> ReaderFailed {
-        ReaderFailed { pass: self.position.pass, batch: self.position.batches, failure }
+        ReaderFailed { pass: self.position.pass, batch: self.position.batches + self.begun, failure }
     }
 
     fn iteration(&mut self, batch: T::Batch) -> Result<(), Halt<T::Error>> {
-        let (pass, index) = (self.position.pass, self.position.batches);
+        let (pass, index) = (self.position.pass, self.position.batches + self.begun);
         if index == 0 {
             *self.passes = pass + 1;
-            self.position.means.fill(Mean::default());
             tell(self.training, EventKind::BeginPass { pass })?;
         }
         tell(self.training, EventKind::BeginIteration { pass, batch: index })?;
-        let Step { rows, cost } = self.training.step(batch, &mut self.measured)?;
-        self.position.batches += 1;
+        let ended = self.training.begin(batch, &mut self.measured)?;
+        self.begun += 1;
+        if let Some(step) = ended {
+            self.end_iteration(step)?;
+        }
+        self.end_iterations(false)
+    }
+
+    /// Reports the steps that have ended: as many as have to before another one begins, or all.
+    fn end_iterations(&mut self, all: bool) -> Result<(), Halt<T::Error>> {
+        while let Some(step) = self.training.ended(all, &mut self.measured)? {
+            self.end_iteration(step)?;
+        }
+        Ok(())
+    }
+
+    /// Goes behind the first step that is under way.
+    fn advance(&mut self, Step { rows, cost }: Step) {
         let of_cost = Metric { value: cost, weight: rows as f64 };
-        let measured = std::iter::once(&of_cost).chain(&self.measured);
-        self.position.means.iter_mut().zip(measured).for_each(|(mean, &metric)| mean.add(metric));
+        self.begun = self.begun.saturating_sub(1);
+        self.position.advance(of_cost, self.measured.iter().copied());
+    }
+
+    fn end_iteration(&mut self, step: Step) -> Result<(), Halt<T::Error>> {
+        let (pass, batch, cost) = (self.position.pass, self.position.batches, step.cost);
+        self.advance(step);
         self.metrics.iter_mut().zip(&self.measured).for_each(|(to, metric)| *to = metric.value);
         let metrics = &self.metrics;
-        tell(self.training, EventKind::EndIteration { pass, batch: index, cost, metrics })?;
+        tell(self.training, EventKind::EndIteration { pass, batch, cost, metrics })?;
         Ok(self.training.reached(&self.position, false)?)
     }
 
     fn end_pass(&mut self) -> Result<(), Halt<T::Error>> {
+        self.end_iterations(true)?;
         if self.position.batches == 0 {
             return Ok(());
         }
@@ -385,6 +430,8 @@ impl<T: Training> Run<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
     use super::*;
     use Item::{Data, EndPass};
 
@@ -451,6 +498,62 @@ mod tests {
                 EventKind::EndTraining => "ET".to_string(),
             })
         }
+    }
+
+    /// Has up to two steps under way before the first one ends.
+    #[derive(Default)]
+    struct Ahead(Recorder, VecDeque<(usize, f32)>);
+
+    impl Training for Ahead {
+        type Batch = (usize, f32);
+        type Error = Failed;
+
+        fn metrics(&self) -> usize {
+            1
+        }
+
+        fn step(&mut self, batch: (usize, f32), metrics: &mut [Metric]) -> Result<Step, Failed> {
+            self.0.step(batch, metrics)
+        }
+
+        fn begin(&mut self, batch: (usize, f32), _: &mut [Metric]) -> Result<Option<Step>, Failed> {
+            self.1.push_back(batch);
+            Ok(None)
+        }
+
+        fn ended(&mut self, all: bool, metrics: &mut [Metric]) -> Result<Option<Step>, Failed> {
+            match all || self.1.len() > 2 {
+                true => self.1.pop_front().map(|batch| self.step(batch, metrics)).transpose(),
+                false => Ok(None),
+            }
+        }
+
+        fn reached(&mut self, position: &Position, stopped: bool) -> Result<(), Failed> {
+            if stopped {
+                self.0.trace.push(format!("at {}", position.batches()));
+            }
+            Ok(())
+        }
+
+        fn handle(&mut self, event: EventKind<'_>) -> Result<ControlFlow<()>, Failed> {
+            self.0.handle(event)
+        }
+    }
+
+    #[test]
+    fn steps_that_are_under_way_end_in_their_order_and_before_their_pass() {
+        let batches = || (0..4).map(|k| Data((1, k as f32))).chain([EndPass]);
+        let mut ahead = Ahead::default();
+        run(&mut ahead, batches(), &mut 0).unwrap();
+        let ended = |k: usize| format!("step(1) EI0.{k}={k},{k}0").replace(",00", ",0");
+        let first = format!("BT BP0 BI0.0 BI0.1 BI0.2 {} BI0.3", ended(0));
+        let rest = format!("{} {} {} EP0=1.5,15 ET", ended(1), ended(2), ended(3));
+        assert_eq!(ahead.0.trace.join(" "), format!("{first} {rest}"));
+        // Behind a stop those that are under way are done, without an event.
+        let mut ahead = Ahead(Recorder { stop_at: "EI0.0", ..Recorder::default() }, VecDeque::new());
+        run(&mut ahead, batches(), &mut 0).unwrap();
+        let first = format!("BT BP0 BI0.0 BI0.1 BI0.2 {}", ended(0));
+        assert_eq!(ahead.0.trace.join(" "), format!("{first} step(1) step(1) at 3 ET"));
     }
 
     type Items = Vec<Item<(usize, f32)>>;

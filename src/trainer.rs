@@ -1,10 +1,16 @@
 //! The trainer: steps, and the loop over a reader.
 
+#[cfg(feature = "cluster")]
+mod ahead;
 mod call;
 pub(crate) mod checkpoint;
 mod not_finite;
 mod plan;
 mod profiled;
+#[cfg(feature = "cluster")]
+mod recovery;
+#[cfg(feature = "cluster")]
+mod remote;
 mod shards;
 mod steps;
 
@@ -21,6 +27,8 @@ use self::call::Reading;
 pub use self::not_finite::CostNotFinite;
 use self::plan::Plan;
 pub(crate) use self::profiled::training;
+#[cfg(feature = "cluster")]
+pub(crate) use self::shards::{FedShards, join};
 pub(crate) use self::steps::Steps;
 use crate::Error;
 use crate::batch::{Rows, RowsOf};
@@ -341,6 +349,8 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         name: impl AsRef<str>,
         slot: &str,
     ) -> Result<ArrayD<T>, Error> {
+        #[cfg(feature = "cluster")]
+        self.steps.check_states()?;
         let (states, stored) = self.stored_state(parameters, name.as_ref(), slot)?;
         let States { storage, buffers, .. } = &self.steps.states[states];
         Ok(stored::get(parameters.backend(), storage, buffers, &stored)?)

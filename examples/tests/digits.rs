@@ -22,7 +22,8 @@ fn its_program_is_the_one_that_was_reviewed() {
 }
 
 fn accuracy(passes: usize, seed: u64) -> f32 {
-    let line = run(&Settings { folder: None, seed, passes: Some(passes) }).unwrap();
+    let line =
+        run(&Settings { folder: None, seed, passes: Some(passes), ..Settings::parse_from([""]) }).unwrap();
     line.strip_prefix("digits: test_accuracy=").unwrap().parse().unwrap()
 }
 

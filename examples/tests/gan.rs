@@ -64,7 +64,11 @@ fn played(seed: u64, passes: usize, count: usize) -> (Vec<[[f32; 8]; 8]>, Judge,
     let training = &training[..count.min(training.len())];
     let images: Vec<_> = training.iter().map(|image| image.pixels).collect();
     let folder = std::env::temp_dir().join(format!("paddle-gan-{}-{passes}", std::process::id()));
-    let samples = play(&Settings { seed, passes, folder: folder.clone() }, images.clone()).unwrap();
+    let samples = play(
+        &Settings { seed, passes, folder: folder.clone(), ..Settings::parse_from([""]) },
+        images.clone(),
+    )
+    .unwrap();
     for picture in ["costs.svg", &format!("pass_{passes:03}.png")] {
         assert!(folder.join(picture).metadata().unwrap().len() > 1000, "{picture}");
     }

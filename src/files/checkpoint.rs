@@ -68,7 +68,7 @@ impl Checkpoint {
         })
     }
 
-    fn parse(text: &str) -> Result<Self, &'static str> {
+    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         let value: Value = serde_json::from_str(text).map_err(|_| "its text is no JSON")?;
         let trainers = match number(&value, "version")? {
             1 => vec![TrainerRecord::parse(&value, std::slice::from_ref(&value))?],

@@ -32,7 +32,7 @@ impl Interrupt {
         options.interruptible.then(Interrupt::catch).transpose()
     }
 
-    fn catch() -> Result<Self, InterruptError> {
+    pub(crate) fn catch() -> Result<Self, InterruptError> {
         let mut caught = CAUGHT.lock().unwrap_or_else(PoisonError::into_inner);
         let came = match &caught.ends_process {
             Some(came) => Arc::clone(came),

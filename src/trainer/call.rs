@@ -65,6 +65,16 @@ impl<S: Spec, D: Rows<S>, B: Backend + Clone> Training for Reading<'_, '_, S, D,
         self.call.step(&RowsOf::<S, D>::new(&batch), metrics)
     }
 
+    #[cfg(feature = "cluster")]
+    fn begin(&mut self, batch: D, metrics: &mut [Metric]) -> Result<Option<Step>, Error> {
+        self.call.begin_step(&RowsOf::<S, D>::new(&batch), metrics)
+    }
+
+    #[cfg(feature = "cluster")]
+    fn ended(&mut self, all: bool, metrics: &mut [Metric]) -> Result<Option<Step>, Error> {
+        self.call.end_step(all, metrics)
+    }
+
     fn reached(&mut self, position: &Position, stopped: bool) -> Result<(), Error> {
         self.call.reached(position, stopped)
     }
@@ -87,12 +97,17 @@ impl<'a, B: Backend + Clone> Call<'a, B> {
     ) -> Result<(Self, Position), Error> {
         steps.check(updater)?;
         options.check()?;
-        let keeper = options.checkpoint.as_deref().map(Keeper::of).transpose()?;
+        // Of ranks that train as equals, one writes files and says how far they are.
+        let is_first = steps.is_first();
+        let keeper = options.checkpoint.as_deref().filter(|_| is_first).map(Keeper::of).transpose()?;
         let progress = steps.progress(model);
-        let watchers = Watchers::new(options, model, progress.steps)?;
+        let nothing = Options::default();
+        let watchers = Watchers::new(if is_first { options } else { &nothing }, model, progress.steps)?;
         let interrupt = Interrupt::wanted_by(options)?;
         let passes = progress.passes;
         let position = progress.resumed.take().unwrap_or_else(|| Position::before(passes));
+        #[cfg(feature = "cluster")]
+        steps.reached(&position);
         let call = Call {
             steps,
             updater,
@@ -123,26 +138,77 @@ impl<'a, B: Backend + Clone> Call<'a, B> {
             Ok(ended) => *ended = self.stopped.unwrap_or(Ended::Finished),
             Err(error) => self.watchers.fail(error),
         }
+        #[cfg(feature = "cluster")]
+        self.steps.settle(self.model);
         self.steps.progress(self.model).passes = passes;
+        #[cfg(feature = "cluster")]
+        if let (Ok(_), Err(error)) = (&ended, self.steps.fetch_states(self.parameters)) {
+            ended = Err(error);
+        }
+        #[cfg(feature = "cluster")]
+        self.steps.goes_well(ended.is_ok());
         ended
     }
 
     #[inline(never)]
     pub(crate) fn step(&mut self, rows: &dyn AnyRows, metrics: &mut [Metric]) -> Result<Step, Error> {
         let stepped = self.steps.step(self.updater, self.model, self.parameters, rows, self.options);
-        let (plan, step) = stepped.map_err(|error| error.of_batch(self.at))?;
+        let stepped = stepped.map_err(|error| error.of_batch(self.at))?;
+        Ok(self.report(stepped, metrics))
+    }
+
+    /// Takes the metrics of a step.
+    fn report(&mut self, (plan, step): (usize, Step), metrics: &mut [Metric]) -> Step {
         let measured = self.steps.plans[plan].metrics.iter();
         metrics.iter_mut().zip(measured).for_each(|(to, metric)| *to = metric);
         (self.rows, self.plan) = (step.rows, Some(plan));
-        Ok(step)
+        step
+    }
+
+    /// Begins a step, and ends it too unless the cluster has several under way.
+    #[cfg(feature = "cluster")]
+    #[inline(never)]
+    pub(crate) fn begin_step(
+        &mut self,
+        rows: &dyn AnyRows,
+        metrics: &mut [Metric],
+    ) -> Result<Option<Step>, Error> {
+        if !self.steps.runs_ahead() {
+            return self.step(rows, metrics).map(Some);
+        }
+        let Call { updater, model, parameters, options, at, .. } = self;
+        let begun = self.steps.begin_step((*updater, model), parameters, rows, options, Some(*at));
+        begun.map_err(|error| error.of_batch(self.at))?;
+        Ok(None)
+    }
+
+    /// Ends the first step that is under way, if `all` are to end, if no more may be, or if a checkpoint is due, which
+    /// contains whole steps.
+    #[cfg(feature = "cluster")]
+    #[inline(never)]
+    pub(crate) fn end_step(&mut self, all: bool, metrics: &mut [Metric]) -> Result<Option<Step>, Error> {
+        let steps = self.steps.progress(self.model).steps;
+        let is_due = self.keeper.is_some() && steps.is_multiple_of(self.options.checkpoint_every);
+        let ended = self.steps.end_step(self.model, self.options, all || is_due)?;
+        Ok(ended.map(|ended| self.report(ended, metrics)))
     }
 
     #[inline(never)]
     pub(crate) fn reached(&mut self, position: &Position, stopped: bool) -> Result<(), Error> {
+        #[cfg(feature = "cluster")]
+        self.steps.reached(position);
+        #[cfg(feature = "cluster")]
+        if self.steps.is_under_way() {
+            return Ok(());
+        }
         let ends = position.batches() == 0 || stopped;
         let steps = self.steps.progress(self.model).steps;
         // No step but 0 is a multiple of 0, so with 0 a checkpoint is due only at an end.
         let is_due = ends || steps.is_multiple_of(self.options.checkpoint_every);
+        #[cfg(feature = "cluster")]
+        if is_due && (self.options.checkpoint.is_some() || self.steps.is_in_stages()) {
+            self.steps.fetch_states(self.parameters)?;
+        }
         // A cost can hide a parameter that is not finite: `relu` of NaN is 0.
         if is_due && !self.options.allows_nan {
             let (pass, batch) = self.at;
@@ -163,6 +229,8 @@ impl<'a, B: Backend + Clone> Call<'a, B> {
     pub(crate) fn handle(&mut self, kind: EventKind<'_>) -> Result<ControlFlow<()>, Error> {
         if let EventKind::BeginIteration { pass, batch } = kind {
             self.at = (pass, batch);
+            // A step says which pass it belongs to. `end` counts those that have begun.
+            self.steps.progress(self.model).passes = pass;
         }
         let ended = (kind == EventKind::EndTraining).then_some(self.stopped.unwrap_or(Ended::Finished));
         self.watchers.see(kind, self.rows, ended)?;
@@ -172,7 +240,7 @@ impl<'a, B: Backend + Clone> Call<'a, B> {
         self.watchers.aside(kind, || (self.handler)(&event))?;
         let stopped = match &self.interrupt {
             _ if ended.is_some() => None,
-            Some(interrupt) if interrupt.came() => Some(Ended::Interrupted),
+            Some(interrupt) if self.steps.stops(interrupt.came()) => Some(Ended::Interrupted),
             _ => event.stopped().then_some(Ended::Stopped),
         };
         self.stopped = self.stopped.or(stopped);

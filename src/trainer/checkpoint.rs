@@ -39,6 +39,8 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         parameters: &Parameters<B>,
         path: impl AsRef<Path>,
     ) -> Result<(), Error> {
+        #[cfg(feature = "cluster")]
+        self.steps.check_states()?;
         let record = self.steps.record(std::slice::from_ref(net.model()?));
         let mut keeper = Keeper::of(path.as_ref())?;
         let states = self.steps.states_of(parameters);

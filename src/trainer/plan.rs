@@ -43,6 +43,8 @@ pub(super) struct Plan<B: Backend> {
     /// The learning rate, once for each element type of parameters.
     rates: Vec<Values>,
     pub(super) metrics: Metrics,
+    #[cfg(feature = "cluster")]
+    pub(super) remote: Option<super::remote::Remote>,
 }
 
 impl<B: Backend + Clone> Plan<B> {
@@ -61,7 +63,17 @@ impl<B: Backend + Clone> Plan<B> {
             let (session, in_shards, metrics, rates) =
                 Shards::new(model, parameters, options, states, &is_frozen, updater, settings)?;
             let in_shards = Some(in_shards);
-            return Ok(Plan { frozen, arithmetic, shards, session, in_shards, rates, metrics });
+            return Ok(Plan {
+                frozen,
+                arithmetic,
+                shards,
+                session,
+                in_shards,
+                rates,
+                metrics,
+                #[cfg(feature = "cluster")]
+                remote: None,
+            });
         }
         let mut program = model.program.clone();
         let metrics = Metrics::new(model, &mut program)?;
@@ -69,7 +81,17 @@ impl<B: Backend + Clone> Plan<B> {
         states.extend(parameters.backend(), &program)?;
         let rates = scalars(&program, &program.inputs()[model.program.inputs().len()..]);
         let session = Session::new(model, &program, parameters, &states.storage, arithmetic)?;
-        Ok(Plan { frozen, arithmetic, shards, session, in_shards: None, rates, metrics })
+        Ok(Plan {
+            frozen,
+            arithmetic,
+            shards,
+            session,
+            in_shards: None,
+            rates,
+            metrics,
+            #[cfg(feature = "cluster")]
+            remote: None,
+        })
     }
 }
 

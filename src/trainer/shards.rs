@@ -1,22 +1,25 @@
 //! A training step whose batch is cut into shards.
 //!
-//! Each shard is computed alone, forward and backward, and its gradients are added to sums, in the order of the
-//! shards. Then the parameters are updated once. So the result depends on the number of shards, but not on the
+//! Each shard is computed alone, forward and backward, and its gradients are added to sums, in the order of a tree over
+//! the shards. Then the parameters are updated once. So the result depends on the number of shards, but not on the
 //! devices that compute them.
 
 use std::num::NonZero;
 use std::sync::Arc;
 
-use paddle_core::ops::GradientError;
+use paddle_core::ops::{GradientError, Program};
 use paddle_core::passes::ShardedTraining;
 use paddle_core::passes::optimize::Settings;
-use paddle_core::passes::shard::{ShardInput, ShardNumber, rows_of_shard, shards_with_rows, share_of_shard};
-use paddle_core::plan::{Backend, Buffers, Executor, Part, RunError};
+use paddle_core::passes::shard::tree::Joining;
+use paddle_core::passes::shard::{
+    ShardInput, ShardNumber, rows_of_shard, shards_with_rows, share_of_shard, weight_of_shard,
+};
+use paddle_core::plan::{Backend, Buffers, Executor, Feed, Part, RunError};
 use paddle_core::program::RowsId;
 
 use super::plan::scalars;
 use crate::Error;
-use crate::batch::{AnyRows, Cut};
+use crate::batch::{AnyRows, Cut, Table};
 use crate::element::Values;
 use crate::metrics::{MetricSums, Metrics};
 use crate::model::Model;
@@ -28,14 +31,67 @@ use crate::updater::states::States;
 
 /// The parts of a step in shards, beside the session that computes one shard.
 pub(super) struct Shards<B: Backend> {
-    count: NonZero<u32>,
     /// Updates the parameters from the sums of the gradients.
     pub(super) updating: Executor<B>,
+    fed: FedShards,
+    /// Whether a shard is the first, and how its gradient joins the sums.
+    joining: Vec<Values>,
+    metrics: MetricSums,
+}
+
+/// What is fed for each shard of a batch: its rows, and numbers about them.
+#[derive(Debug)]
+pub(crate) struct FedShards {
+    count: NonZero<u32>,
     cut: Cut,
     inputs: Vec<ShardInput>,
-    /// The values of the scalar inputs. The last one says whether this is the first shard.
+    /// The values of `inputs`.
     numbers: Vec<Values>,
-    metrics: MetricSums,
+}
+
+impl FedShards {
+    /// For the shards of a program: `inputs` stand behind `own` inputs of the network.
+    pub(crate) fn new(program: &Program, own: usize, inputs: Vec<ShardInput>) -> Self {
+        let numbers = scalars(program, &program.inputs()[own..own + inputs.len()]);
+        FedShards { count: program.shards(), cut: Cut::default(), inputs, numbers }
+    }
+
+    /// The number of shards that a batch of this many rows has.
+    pub(crate) fn of(&self, rows: usize) -> usize {
+        shards_with_rows(rows, self.count)
+    }
+
+    /// Takes the shard `at` of a table.
+    pub(crate) fn take(&mut self, table: &Table, at: usize) -> Result<(), Error> {
+        let count = table.rows()?;
+        let rows = rows_of_shard(count, self.count, at);
+        self.cut.take(table, &rows)?;
+        for (input, value) in self.inputs.iter().zip(&mut self.numbers) {
+            let (rows, count) = match input.tokens {
+                Some(k) => (self.cut.rows(k), table.feed(k).shape[0]),
+                None => (rows.clone(), count),
+            };
+            value.set_scalar(match input.number {
+                ShardNumber::Before => rows.start as f64,
+                ShardNumber::Share => share_of_shard(rows.len(), count, at),
+                ShardNumber::Weight => weight_of_shard(rows.len(), count),
+            });
+        }
+        Ok(())
+    }
+
+    /// The number of inputs that a shard feeds.
+    pub(crate) fn len(&self, table: &Table) -> usize {
+        table.len() + self.numbers.len()
+    }
+
+    /// What is fed to input `k`.
+    pub(crate) fn feed<'a>(&'a self, table: &'a Table, k: usize) -> Feed<'a> {
+        match k.checked_sub(table.len()) {
+            None => self.cut.feed(table, k),
+            Some(k) => fed(&self.numbers[k]),
+        }
+    }
 }
 
 impl<B: Backend + Clone> Shards<B> {
@@ -63,14 +119,10 @@ impl<B: Backend + Clone> Shards<B> {
         let (backend, storage) = (parameters.backend().clone(), parameters.storage());
         let rates = scalars(&update, update.inputs());
         let update = Executor::with_states(backend, &update, storage, &states.storage, options.arithmetic)?;
-        let shards = Shards {
-            count: compute.shards(),
-            updating: update,
-            cut: Cut::default(),
-            inputs: sharding.inputs,
-            numbers: scalars(&compute, &compute.inputs()[model.program.inputs().len()..]),
-            metrics: sums,
-        };
+        let own = model.program.inputs().len();
+        let joining = scalars(&compute, &compute.inputs()[own + sharding.inputs.len()..]);
+        let fed = FedShards::new(&compute, own, sharding.inputs);
+        let shards = Shards { updating: update, fed, joining, metrics: sums };
         Ok((session, shards, Metrics::of(model, Vec::new()), rates))
     }
 }
@@ -91,28 +143,18 @@ impl<B: Backend> Shards<B> {
         let mut cost = 0.0;
         self.metrics.begin();
         executor.clear_stats();
-        for at in 0..shards_with_rows(count, self.count) {
-            let rows = rows_of_shard(count, self.count, at);
-            self.cut.take(table, &rows)?;
-            let (numbers, is_first) = self.numbers.split_at_mut(self.inputs.len());
-            for (input, value) in self.inputs.iter().zip(numbers) {
-                let (rows, count) = match input.tokens {
-                    Some(k) => (self.cut.rows(k), table.feed(k).shape[0]),
-                    None => (rows.clone(), count),
-                };
-                value.set_scalar(match input.number {
-                    ShardNumber::Before => rows.start as f64,
-                    ShardNumber::Share => share_of_shard(rows.len(), count, at),
-                });
-            }
-            is_first.iter_mut().for_each(|value| value.set_scalar(f64::from(u8::from(at == 0))));
-            executor.begin(&|k| match k.checked_sub(table.len()) {
-                None => self.cut.feed(table, k),
-                Some(k) => fed(&self.numbers[k]),
+        let shards = self.fed.of(count);
+        for at in 0..shards {
+            self.fed.take(table, at)?;
+            join(&mut self.joining, at, shards);
+            let (fed_shards, joining) = (&self.fed, &self.joining);
+            executor.begin(&|k| match k.checked_sub(fed_shards.len(table)) {
+                None => fed_shards.feed(table, k),
+                Some(k) => fed(&joining[k]),
             })?;
             executor.run(Part::Compute, parameters)?;
             cost += scalar(executor, 0);
-            self.metrics.add(executor);
+            self.metrics.add(&|output| scalar(executor, output));
             executor.update(parameters, states)?;
         }
         self.metrics.finish(count, metrics);
@@ -131,8 +173,20 @@ impl<B: Backend> Shards<B> {
     }
 }
 
+/// Sets the inputs that [`accumulate`](paddle_core::passes::accumulate::accumulate) has added: `at` is one of `count`
+/// shards.
+pub(crate) fn join(values: &mut [Values], at: usize, count: usize) {
+    let Some((is_first, places)) = values.split_first_mut() else { return };
+    let joining = Joining::of(at, count);
+    let (adds, keeps) = places.split_at_mut(places.len() / 2);
+    let truth = |holds: bool| f64::from(u8::from(holds));
+    is_first.set_scalar(truth(at == 0));
+    adds.iter_mut().enumerate().for_each(|(k, value)| value.set_scalar(truth(joining.added.contains(&k))));
+    keeps.iter_mut().enumerate().for_each(|(k, value)| value.set_scalar(truth(joining.kept == Some(k))));
+}
+
 /// The row space of a network's batches: that of all inputs that are fed row by row.
-fn rows_of_batch(model: &Model) -> Result<Option<RowsId>, GradientError> {
+pub(crate) fn rows_of_batch(model: &Model) -> Result<Option<RowsId>, GradientError> {
     let program = &model.program;
     let inputs = program.inputs().iter().zip(&model.signature.inputs).filter(|(_, spec)| spec.batched);
     let mut roots = inputs.filter_map(|(&input, spec)| {

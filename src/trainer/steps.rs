@@ -27,6 +27,8 @@ pub(crate) struct Steps<B: Backend> {
     pub(super) states: Vec<States<B>>,
     progress: Vec<(Weak<Model>, Progress)>,
     pub(super) seed: u64,
+    #[cfg(feature = "cluster")]
+    pub(super) on_cluster: Option<super::remote::OnCluster>,
 }
 
 /// The progress of a network's training.
@@ -42,7 +44,15 @@ impl<B: Backend> Steps<B> {
     /// No steps yet. `decoupled` says whether the updater applies decay itself.
     pub(super) fn new(decoupled: bool) -> Self {
         let settings = Settings { decoupled, ..Settings::default() };
-        Steps { settings, plans: Vec::new(), states: Vec::new(), progress: Vec::new(), seed: 0 }
+        Steps {
+            settings,
+            plans: Vec::new(),
+            states: Vec::new(),
+            progress: Vec::new(),
+            seed: 0,
+            #[cfg(feature = "cluster")]
+            on_cluster: None,
+        }
     }
 
     /// Errors if a setting is out of its range.
@@ -61,6 +71,38 @@ impl<B: Backend> Steps<B> {
             Some(Decay::L2(factor)) => Range::NotNegative.check("the factor of `Decay::L2`", factor),
             None => Ok(()),
         }
+    }
+
+    /// Whether this process is the one that writes files and says how far a training is.
+    pub(super) fn is_first(&self) -> bool {
+        #[cfg(feature = "cluster")]
+        if let Some(on) = &self.on_cluster {
+            return on.is_first();
+        }
+        true
+    }
+
+    /// Tells the cluster whether what was done last went well.
+    #[cfg(feature = "cluster")]
+    pub(super) fn goes_well(&self, well: bool) {
+        if let Some(on) = &self.on_cluster {
+            on.goes_well(well);
+        }
+    }
+
+    /// Whether ranks have parts of the network.
+    #[cfg(feature = "cluster")]
+    pub(super) fn is_in_stages(&self) -> bool {
+        self.on_cluster.as_ref().is_some_and(super::remote::OnCluster::is_in_stages)
+    }
+
+    /// Whether to stop behind this step, if this process was `told` to or not. Ranks that train as equals stop together.
+    pub(super) fn stops(&self, told: bool) -> bool {
+        #[cfg(feature = "cluster")]
+        if let Some(on) = &self.on_cluster {
+            return on.stops(told);
+        }
+        told
     }
 
     pub(super) fn known_progress(&self, model: &Arc<Model>) -> Option<&Progress> {
@@ -90,6 +132,12 @@ impl<B: Backend + Clone> Steps<B> {
         rows: &dyn AnyRows,
         options: &Options,
     ) -> Result<(usize, Step), Error> {
+        #[cfg(feature = "cluster")]
+        if self.on_cluster.is_some() {
+            let stepped = self.step_on_cluster(updater, model, parameters, rows, options);
+            self.goes_well(stepped.is_ok());
+            return stepped;
+        }
         let (seed, step) = (self.seed, self.progress(model).steps);
         let (at, states) = self.plan(updater, model, parameters, options)?;
         let rate = updater.learning_rate(step);

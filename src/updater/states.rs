@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use paddle_core::ops::Program;
-use paddle_core::passes::accumulate::SUM_OF_GRADIENTS;
+use paddle_core::passes::accumulate::is_of_one_step;
 use paddle_core::plan::{
     Backend, Buffers, Storage, Stored, initialize_states, side_of, state_name, stored_name,
 };
@@ -126,6 +126,15 @@ impl<B: Backend> States<B> {
         Ok(states)
     }
 
+    /// Sets the state of a parameter in a slot, if it exists.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn set(&mut self, backend: &B, parameter: &str, slot: &str, values: &Values) {
+        let Some(name) = self.stored(parameter, slot) else { return };
+        if let Some(stored) = self.storage.find(&name).filter(|stored| stored.elements() == values.len()) {
+            self.buffers.upload(backend, stored, values.as_slice());
+        }
+    }
+
     /// Adds the states of a program that do not exist yet, and initialises them. After an error none of these exist.
     pub(crate) fn extend(&mut self, backend: &B, program: &Program) -> Result<(), Error> {
         let (mut storage, mut keys, mut created) = (self.storage.clone(), Vec::new(), Vec::new());
@@ -140,7 +149,7 @@ impl<B: Backend> States<B> {
             )?;
             if is_new {
                 let key = || (program.var(state.parameter).name.clone(), state.slot.clone());
-                keys.push((state.slot != SUM_OF_GRADIENTS).then(key));
+                keys.push((!is_of_one_step(&state.slot)).then(key));
                 created.push(name);
             }
         }

@@ -4,7 +4,7 @@
 use super::Call;
 use crate::ops::{
     Assign, AxisToRows, Cast, Fill, Mismatch, MismatchKind, Number, Program, RowNumbers, RowsToAxis,
-    StopGradient, initializers,
+    StopGradient, ToDevice, initializers,
 };
 use crate::program::{BuildError, DType, Type, VarId};
 
@@ -67,6 +67,14 @@ macro_rules! with_value_layers {
             tap(x: Value "The value.", name: Name "The name by which it is fetched.";)
                 => tap;
 
+            /// `x`, on another device: what is computed from it is computed there. Where ranks train as
+            /// [stages](https://docs.rs/paddle-rs/latest/paddle/cluster/struct.Cluster.html#method.stages), each computes the part of the network
+            /// that is on the device of its number, and has the parameters that are used there. Elsewhere it changes nothing.
+            ///
+            /// What depends on no value that was brought to a device is on device 0.
+            to_device(x: Value "What to bring there.", device: Int "The number of the device.";)
+                => to_device;
+
             /// Zeros, f32. As the state of a loop they are there for each of its rows.
             zeros(shape: Sizes "The sizes: `16`, `[4, 4]`.";)
                 => |call| filled(call, 0.0);
@@ -114,6 +122,16 @@ fn parameter(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 fn stop_gradient(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     Ok(call.emit(StopGradient, &[x])?[0])
+}
+
+fn to_device(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let device = call.int("device")?;
+    if call.block != Program::GLOBAL {
+        let but = "a branch or a loop is on one device; bring the value there in front of it, or behind it";
+        return Err(call.wrong("device", MismatchKind::Attribute, but));
+    }
+    Ok(call.emit(ToDevice { device, from: 0 }, &[x])?[0])
 }
 
 fn cast(call: &mut Call<'_>) -> Result<VarId, BuildError> {

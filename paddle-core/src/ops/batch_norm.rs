@@ -2,15 +2,19 @@
 
 use super::{
     AccuracyClass, Binary, BinaryKind, Composition, Effects, Gradient, GradientError, Infer, Mismatch,
-    MismatchKind, Mode, Op, Operation, Reshape, Sample, Scale, Schema, Slot, Unary, UnaryKind,
+    MismatchKind, Mode, OfShards, Op, Operation, Reshape, Sample, Scale, Schema, Slot, Statistics, Unary,
+    UnaryKind,
 };
-use crate::program::{BuildError, Dim, Type, VarId};
+use crate::program::{BuildError, Dim, ParameterGradient, Type, VarId};
 
 /// `Y = (X - mean) / √(variance + epsilon) · Scale + Bias`, for each channel, the dimension behind the rows.
 ///
 /// In training, mean and variance are those of the batch. `Mean` and `Variance` then become
 /// `momentum · before + (1 - momentum) · of the batch`, unless the batch has no elements. With `is_test`, mean and
-/// variance are `Mean` and `Variance`, which do not change.
+/// variance are `Mean` and `Variance`, which do not change. With a momentum of 1 they do not change in training, either.
+///
+/// Where a batch is computed in shards, mean and variance are those of the shard, and `Mean` and `Variance` move once a
+/// step, by the mean over all shards, weighted by rows.
 ///
 /// The gradient needs `SavedMean`, the mean, and `SavedVariance`, which is `1 / √(variance + epsilon)` as in
 /// PaddlePaddle.
@@ -85,7 +89,12 @@ impl Operation for BatchNorm {
             accuracy: AccuracyClass::Accumulating(
                 "sums over the rows of a batch, and distances from their mean",
             ),
-            effects: Effects::STATE,
+            effects: Effects { of_shards: &[OfShards::OwnRows, OfShards::Other], ..Effects::STATE },
+        };
+        const FROZEN: Schema = Schema {
+            inputs: IN_TEST.inputs,
+            effects: Effects { of_shards: SCHEMA.effects.of_shards, ..Effects::PURE },
+            ..SCHEMA
         };
         const IN_TEST: Schema = Schema {
             inputs: &[
@@ -98,7 +107,11 @@ impl Operation for BatchNorm {
             effects: Effects::ROW_WISE,
             ..SCHEMA
         };
-        if self.is_test { &IN_TEST } else { &SCHEMA }
+        match (self.is_test, self.keeps_statistics()) {
+            (true, _) => &IN_TEST,
+            (false, true) => &FROZEN,
+            (false, false) => &SCHEMA,
+        }
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
@@ -173,9 +186,27 @@ impl Operation for BatchNorm {
         Some(op.into())
     }
 
+    fn moved(&self, s: &mut Statistics<'_>) -> Result<Vec<ParameterGradient>, BuildError> {
+        if self.keeps_statistics() {
+            return Ok(Vec::new());
+        }
+        let (mean, inverse) = (s.output(1), s.output(2));
+        let binary = |kind| Binary { kind };
+        let squared = s.emit(binary(BinaryKind::Mul), &[inverse, inverse])?;
+        let positive = s.emit(Unary::of(UnaryKind::Reciprocal), &[squared])?;
+        let variance = s.emit(Scale { scale: 1.0, bias: -self.epsilon }, &[positive])?;
+        let mut moved = Vec::new();
+        for (parameter, now) in [(s.input(3), mean), (s.input(4), variance)] {
+            let distance = s.emit(binary(BinaryKind::Sub), &[parameter, now])?;
+            let gradient = s.emit(Scale { scale: 1.0 - self.momentum, bias: 0.0 }, &[distance])?;
+            moved.push(ParameterGradient { parameter, gradient });
+        }
+        Ok(moved)
+    }
+
     fn samples() -> Vec<Sample> {
-        let cases = |is_test| {
-            let op = BatchNorm { epsilon: 1e-3, momentum: 0.75, is_test };
+        let cases = |(is_test, momentum)| {
+            let op = BatchNorm { epsilon: 1e-3, momentum, is_test };
             let with = |sample: Sample, channels: i64| {
                 let sample = sample.dense(&[channels]).dense(&[channels]).dense(&[channels]);
                 sample.dense(&[channels]).within(0.5, 1.5)
@@ -188,7 +219,14 @@ impl Operation for BatchNorm {
                 with(Sample::of(op).rows(1, &[2]), 2),
             ]
         };
-        [false, true].into_iter().flat_map(cases).collect()
+        [(false, 0.75), (true, 0.75), (false, 1.0)].into_iter().flat_map(cases).collect()
+    }
+}
+
+impl BatchNorm {
+    /// Whether the moving statistics stay as they are.
+    pub fn keeps_statistics(&self) -> bool {
+        self.is_test || self.momentum == 1.0
     }
 }
 

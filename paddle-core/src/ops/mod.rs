@@ -54,12 +54,14 @@ mod pool2d;
 mod random;
 mod range;
 mod rank_loss;
+mod receive;
 mod reduce;
 mod reshape;
 mod row_axis;
 mod row_numbers;
 mod scale;
 mod scatter;
+mod send;
 mod sequence_align;
 mod sequence_concat;
 mod sequence_expand_as;
@@ -74,6 +76,7 @@ mod sequence_reverse;
 mod sequence_softmax;
 mod sequence_where;
 mod sequence_window;
+mod share;
 mod slice;
 mod softmax;
 mod softmax_with_cross_entropy;
@@ -81,6 +84,7 @@ mod stop_gradient;
 mod store;
 mod take_along_axis;
 mod tile;
+mod to_device;
 mod top_k;
 mod transpose;
 mod unfold;
@@ -95,7 +99,7 @@ pub use compositions::made_sequences;
 pub use definition::{
     Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Composition, Contraction,
     ControlFlow, Factor, Form, Gradient, GradientError, Mode, Number, Operation, Sample, SampleInput,
-    SumOfRows,
+    Statistics, SumOfRows,
 };
 pub use rules::loops::Parts;
 pub use rules::window::{Padding, Window};
@@ -242,6 +246,7 @@ operators! { $
     dropout::DropoutGrad;
     expand::Expand;
     fill::Fill;
+    receive::FetchBarrier;
     for_loop::For;
     foreign::Foreign;
     gather::Gather;
@@ -260,6 +265,7 @@ operators! { $
     linear_chain_crf::LinearChainCrfGrad;
     elementwise::Logical with LogicalKind;
     loop_grad::LoopGrad with Captured;
+    receive::Listen;
     lookup_table::LookupTable;
     lookup_table::LookupTableGrad;
     elementwise::Loss with LossKind;
@@ -274,9 +280,11 @@ operators! { $
     pad::Pad with PadMode;
     pool2d::Pool2d with Covered, PoolKind;
     pool2d::Pool2dGrad;
+    receive::Prefetch;
     range::Range;
     elementwise::Predicate with PredicateKind;
     rank_loss::RankLoss;
+    receive::Receive;
     reduce::Reduce with ReduceKind;
     reshape::Reshape;
     row_numbers::RowNumbers;
@@ -286,6 +294,9 @@ operators! { $
     gather_nd::ScatterNdAdd;
     gather_rows::ScatterRows;
     elementwise::Select;
+    send::Send;
+    send::SendBarrier;
+    send::SendRows;
     sequence_align::SequenceAlign;
     sequence_concat::SequenceConcat;
     sequence_concat::SequenceConcatGrad;
@@ -307,6 +318,8 @@ operators! { $
     sequence_where::SequenceWhere;
     sequence_window::SequenceWindow;
     sequence_window::SequenceWindowGrad;
+    share::Share;
+    share::Shared;
     expand::Size;
     slice::Slice with Bounds, Taken;
     slice::SliceGrad;
@@ -318,6 +331,9 @@ operators! { $
     take_along_axis::TakeAlongAxis;
     take_along_axis::TakeAlongAxisGrad;
     tile::Tile;
+    to_device::ReceiveValue;
+    to_device::SendValue;
+    to_device::ToDevice;
     store::Store;
     stop_gradient::StopGradient;
     top_k::TopK;

@@ -4,6 +4,7 @@ pub mod accumulate;
 pub mod backward;
 pub mod clip;
 pub mod compose;
+pub mod distribute;
 pub mod freeze;
 mod gradient_paths;
 pub mod hoist;
@@ -16,6 +17,7 @@ mod scalar_input;
 pub mod shard;
 pub mod sink;
 pub mod split;
+pub mod stages;
 mod switches;
 pub mod test_mode;
 

@@ -48,16 +48,16 @@ pub struct Update<'a> {
 }
 
 /// A sparse gradient: the sum of rows that were looked up; all other rows are 0.
-struct LookedUp {
+pub(super) struct LookedUp {
     /// The gradient and the ids of each lookup.
-    lookups: Vec<[VarId; 2]>,
-    padding_idx: i64,
+    pub(super) lookups: Vec<[VarId; 2]>,
+    pub(super) padding_idx: i64,
 }
 
 impl LookedUp {
     /// The sparse form of a value of the global block. `None` unless the value is a sum of rows, or a sum of such
     /// values.
-    fn of(program: &Program, mut gradient: VarId) -> Option<LookedUp> {
+    pub(super) fn of(program: &Program, mut gradient: VarId) -> Option<LookedUp> {
         let operators = &program.block(Program::GLOBAL).ops;
         let making = |value| operators.iter().rev().find(|operator| operator.outputs.contains(&value));
         let single = |operator: &Operator| {
@@ -203,17 +203,44 @@ pub fn optimize(
     settings: &Settings,
     rule: &UpdateRule<'_>,
 ) -> Result<Vec<VarId>, BuildError> {
-    let mut pairs = program.gradients().to_vec();
-    pairs.sort_by_key(|pair| pair.parameter);
-    let site = Site { role: Role::Optimize, place: None };
-    for pair in &mut pairs {
+    optimize_clipped(program, settings, rule, &|program, pairs| {
+        clip_by_own_bounds(program, pairs, SITE)?;
+        settings.clip.map_or(Ok(()), |how| clip(program, pairs, how, SITE))
+    })
+}
+
+/// The place of what `optimize` appends.
+const SITE: Site = Site { role: Role::Optimize, place: None };
+
+/// Clips the gradients of parameters that have a bound of their own.
+pub(super) fn clip_by_own_bounds(
+    program: &mut Program,
+    pairs: &mut [ParameterGradient],
+    site: Site,
+) -> Result<(), BuildError> {
+    for pair in pairs {
         if let Some(bound) = program.parameter_options(pair.parameter).clip {
             clip(program, std::slice::from_mut(pair), Clip::Value(bound), site)?;
         }
     }
-    if let Some(how) = settings.clip {
-        clip(program, &mut pairs, how, site)?;
-    }
+    Ok(())
+}
+
+/// Appends the operators that clip gradients.
+pub(super) type ClipRule<'a> = dyn Fn(&mut Program, &mut [ParameterGradient]) -> Result<(), BuildError> + 'a;
+
+/// Like [`optimize`], with another way to clip.
+pub(super) fn optimize_clipped(
+    program: &mut Program,
+    settings: &Settings,
+    rule: &UpdateRule<'_>,
+    clips: &ClipRule<'_>,
+) -> Result<Vec<VarId>, BuildError> {
+    let mut pairs = program.gradients().to_vec();
+    pairs.sort_by_key(|pair| pair.parameter);
+    let (mut pairs, statistics): (Vec<_>, Vec<_>) =
+        pairs.into_iter().partition(|pair| program.parameter_options(pair.parameter).trainable);
+    clips(program, &mut pairs)?;
     let (mut rates, mut inputs) = (BTreeMap::<DType, VarId>::new(), Vec::new());
     for pair in pairs {
         let dtype = program.ty(pair.parameter).dtype;
@@ -227,13 +254,19 @@ pub fn optimize(
             }
         };
         let ParameterOptions { lr, .. } = *program.parameter_options(pair.parameter);
-        let mut update = Update { program, pair, learning_rate, decay: None, site, rows: None };
+        let mut update = Update { program, pair, learning_rate, decay: None, site: SITE, rows: None };
         update.add_decay(settings)?;
         if let Some(factor) = lr {
             update.learning_rate = update.append(Scale { scale: factor, bias: 0.0 }, &[learning_rate])?[0];
         }
         update.rows = LookedUp::of(update.program, update.pair.gradient);
         rule(&mut update)?;
+    }
+    // Statistics follow no rule and no learning rate: what they have for a gradient is by how much they become less.
+    for pair in statistics {
+        let one = Fill { value: Number::Float(1.0), ty: Type::scalar(program.ty(pair.parameter).dtype) };
+        let one = program.append_op(Program::GLOBAL, one, &[], SITE)?[0];
+        program.append_op(Program::GLOBAL, Sgd {}, &[pair.parameter, pair.gradient, one], SITE)?;
     }
     Ok(inputs)
 }

@@ -14,6 +14,7 @@ use super::optimize::{Settings, UpdateRule, optimize};
 use super::shard::{Sharding, shard};
 use super::sink::sink;
 use super::split::split;
+use super::stages::place;
 use super::switches::{Switch, Switches, UnknownSwitch};
 use super::test_mode::test_mode;
 use crate::ops::{GradientError, Program};
@@ -151,12 +152,39 @@ fn simplified<'a>() -> [Pass<'a>; 4] {
     ]
 }
 
-/// The passes that append gradients, and simplify them.
-fn differentiated<'a>() -> [Pass<'a>; 2] {
+/// The passes that append gradients, and simplify them. Also where all is on one machine, each step from one device to another is an
+/// operator: so bits do not depend on where devices are.
+fn differentiated<'a>() -> [Pass<'a>; 3] {
     [
+        Pass::new("place", |program| Ok(place(program)?)),
         Pass::new("backward", |program| Ok(backward(program)?)),
         Pass::optional(Switch::Sink, |program| Ok(sink(program)?)),
     ]
+}
+
+/// From a network to the program that computes the gradients of a shard.
+pub(super) fn gradients_of_shards(
+    network: &Program,
+    batch: Option<RowsId>,
+    is_frozen: &dyn Fn(&str) -> bool,
+) -> Result<(Program, Sharding), PassError> {
+    let sharding = RefCell::new(Sharding::default());
+    let mut program = network.clone();
+    let sharded = Pass::new("shard", |program| {
+        *sharding.borrow_mut() = shard(program, batch)?;
+        Ok(())
+    });
+    let passes = trained(is_frozen).into_iter().chain([sharded]);
+    // Statistics move by sums over all shards, as parameters do.
+    let statistics = Pass::new("statistics", |program| {
+        for pair in &sharding.borrow().statistics {
+            program.record_gradient(pair.parameter, pair.gradient);
+        }
+        Ok(())
+    });
+    let passes = passes.chain(simplified()).chain(differentiated()).chain([statistics]);
+    Pipeline::new(passes).run(&mut program)?;
+    Ok((program, sharding.into_inner()))
 }
 
 /// A training step in shards, as two programs.
@@ -180,14 +208,7 @@ impl ShardedTraining {
         is_frozen: &dyn Fn(&str) -> bool,
         rule: &UpdateRule<'_>,
     ) -> Result<Self, PassError> {
-        let sharding = RefCell::new(Sharding::default());
-        let mut compute = network.clone();
-        let sharded = Pass::new("shard", |program| {
-            *sharding.borrow_mut() = shard(program, batch)?;
-            Ok(())
-        });
-        let passes = trained(is_frozen).into_iter().chain([sharded]);
-        Pipeline::new(passes.chain(simplified()).chain(differentiated())).run(&mut compute)?;
+        let (mut compute, sharding) = gradients_of_shards(network, batch, is_frozen)?;
         let mut update = from_sums(&compute)?;
         Pipeline::new([Pass::new("optimize", |program| Ok(optimize(program, settings, rule).map(drop)?))])
             .run(&mut update)?;
@@ -198,7 +219,7 @@ impl ShardedTraining {
         refuse_lazy(&compute, &update)?;
         Pipeline::new([Pass::new("accumulate", |program| Ok(accumulate(program).map(drop)?))])
             .run(&mut compute)?;
-        Ok(ShardedTraining { compute, update, sharding: sharding.into_inner() })
+        Ok(ShardedTraining { compute, update, sharding })
     }
 }
 

@@ -17,20 +17,28 @@
 
 mod facts;
 mod rows;
+pub mod tree;
 
 use std::collections::BTreeMap;
 
-use self::facts::{Fact, Facts, Linear, changes_state};
-pub use self::rows::{rows_of_shard, shards_with_rows, share_of_shard};
+use self::facts::{Fact, Facts, Linear};
+pub use self::rows::{rows_of_shard, shards_with_rows, share_of_shard, weight_of_shard};
 use super::scalar_input::create_scalar;
-use crate::ops::{Binary, BinaryKind, GradientError, OfShards, Op, Operator, Program, RowNumbers, Scale};
-use crate::program::{BlockId, BuildError, DType, Located, RowOrigin, RowsId, Site, VarId};
+use crate::ops::{
+    Binary, BinaryKind, GradientError, Mode, OfShards, Op, Operator, Program, RowNumbers, Scale, Statistics,
+};
+use crate::program::{
+    BlockId, BuildError, DType, Located, ParameterGradient, Role, RowOrigin, RowsId, Site, VarId,
+};
 
 /// The inputs that a shard's program has behind those of the network, and what its outputs add up to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sharding {
     /// The inputs, in order. Each is one element.
     pub inputs: Vec<ShardInput>,
+    /// The statistics that the operators of one machine move in place, and by how much each becomes less: the values of all
+    /// shards add up to that of the batch.
+    pub statistics: Vec<ParameterGradient>,
     /// For each output, `None` if the values of all shards add up to that of the batch; otherwise the reason why they
     /// do not.
     pub outputs: Vec<Option<Refused>>,
@@ -73,8 +81,10 @@ pub struct ShardInput {
 /// A number about the rows of a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShardNumber {
-    /// The number of the shard's rows divided by that of all rows, floating point.
+    /// The number of the shard's rows divided by that of all rows, floating point. If there are none, the first shard has 1.
     Share,
+    /// The same, but 0 in every shard if there are no rows.
+    Weight,
     /// The number of rows in front of the shard, i64.
     Before,
 }
@@ -100,22 +110,43 @@ pub fn shard(program: &mut Program, batch: Option<RowsId>) -> Result<Sharding, G
     if let Some(Some(refused)) = outputs.first() {
         return Err(refused.error("the cost", "compute it of each row alone"));
     }
-    if let Some(operator) = changes_state(program) {
-        let why = "changes what it keeps by all rows of a batch";
-        return Err(Refused::by(program, operator, why).error("the network", "leave that out"));
-    }
+    check_statistics(program, &facts)?;
     let mut shards = Shards {
         program,
         facts,
         batch,
         inputs: Vec::new(),
+        statistics: Vec::new(),
         numbered: BTreeMap::new(),
         replaced: BTreeMap::new(),
     };
     shards.block(Program::GLOBAL)?;
     shards.outputs(&outputs)?;
     let inputs = shards.inputs.into_iter().map(|(input, _)| input).collect();
-    Ok(Sharding { inputs, outputs })
+    Ok(Sharding { inputs, statistics: shards.statistics, outputs })
+}
+
+/// Errors if an operator changes parameters or statistics by a batch, and a step cannot do so once for all shards.
+fn check_statistics(program: &Program, facts: &Facts) -> Result<(), GradientError> {
+    let refused = |operator: &Operator, why: &str| {
+        Err(Refused::by(program, operator, why).error("the network", "leave that out"))
+    };
+    for (id, block) in program.blocks().iter().enumerate() {
+        let changing =
+            |operator: &&Operator| operator.op.effects().state && operator.site.role == Role::Forward;
+        for operator in block.ops.iter().filter(changing) {
+            if operator.op.operation().in_mode(Mode::Frozen).is_none() {
+                return refused(operator, "changes what it keeps by all rows of a batch");
+            }
+            let is_cut = operator.read().any(|input| facts.is_cut(program.ty(input)));
+            if BlockId(id as u32) != Program::GLOBAL || is_cut && facts.fed_rows(program, operator).is_none()
+            {
+                let why = "moves its statistics by rows whose number is only known in the end";
+                return refused(operator, why);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Errors if a check, or the size of an input, depends on the number of rows: a shard has fewer rows than the batch.
@@ -145,6 +176,8 @@ struct Shards<'a> {
     batch: Option<RowsId>,
     /// The added inputs.
     inputs: Vec<(ShardInput, VarId)>,
+    /// The statistics, and by how much they become less.
+    statistics: Vec<ParameterGradient>,
     /// The numbers that rows have in the batch, by row space.
     numbered: BTreeMap<RowsId, VarId>,
     /// Values of the network, and the values that replace them in a shard.
@@ -205,7 +238,12 @@ impl Shards<'_> {
         if let (Some(OfShards::Drawn), Some(rows)) = (of_shards.first(), rows) {
             operator.inputs.push(self.numbers(rows, site)?);
         }
-        self.program.push_op(block, operator);
+        let moving = operator.op.clone();
+        if let Some(op) = operator.op.operation().in_mode(Mode::Frozen) {
+            operator.op = op;
+        }
+        self.program.push_op(block, operator.clone());
+        self.move_statistics(&moving, block, &operator, rows)?;
         for (var, of_shards) in outputs.into_iter().zip(of_shards) {
             let (kind, number) = match (of_shards, self.facts.get(var)) {
                 (OfShards::Mean, Some(Fact::Part)) => (BinaryKind::Mul, ShardNumber::Share),
@@ -221,6 +259,25 @@ impl Shards<'_> {
             let share = self.append(block, Scale { scale: constant, bias: 0.0 }, &[share], site)?;
             let sum = self.append(block, Binary { kind: BinaryKind::Add }, &[var, share], site)?;
             self.replaced.insert(var, sum);
+        }
+        Ok(())
+    }
+
+    /// Appends by how much `moving`, which `operator` replaces, would move its statistics, times the shard's weight.
+    fn move_statistics(
+        &mut self,
+        moving: &Op,
+        block: BlockId,
+        operator: &Operator,
+        rows: Option<RowsId>,
+    ) -> Result<(), BuildError> {
+        let mut statistics = Statistics { program: self.program, block, operator };
+        for ParameterGradient { parameter, gradient } in moving.operation().moved(&mut statistics)? {
+            let dtype = self.program.ty(gradient).dtype;
+            let weight = self.number(rows.or(self.batch), ShardNumber::Weight, dtype)?;
+            let multiply = Binary { kind: BinaryKind::Mul };
+            let gradient = self.append(block, multiply, &[gradient, weight], operator.site)?;
+            self.statistics.push(ParameterGradient { parameter, gradient });
         }
         Ok(())
     }
@@ -275,6 +332,7 @@ impl Shards<'_> {
         }
         let name = match number {
             ShardNumber::Share => "shard_share",
+            ShardNumber::Weight => "shard_weight",
             ShardNumber::Before => "shard_before",
         };
         let var = create_scalar(self.program, name, dtype)?;

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use super::arithmetic::Precision;
 use super::backend::{Backend, Extent, Layout, Move, Side};
+use super::exchange::ExchangeCode;
 use super::numbers::Numbers;
 use super::stats::RunStats;
 use super::work::Work;
-use crate::ops::Join;
+use crate::ops::{Join, Op};
 use crate::program::{Check, DType, Dim, Located, Place, Role, SymbolId};
 
 /// The number of a slot.
@@ -103,6 +104,8 @@ pub(super) enum Instruction<K> {
     Take(TakeCode<K>),
     /// Makes sequences of given lengths.
     Make(MakeCode<K>),
+    /// Exchanges values with other machines.
+    Exchange(ExchangeCode),
     /// `if`.
     If(Box<IfCode<K>>),
     /// `for` or `while`.
@@ -112,6 +115,11 @@ pub(super) enum Instruction<K> {
 }
 
 impl<K> Instruction<K> {
+    /// Whether it sends a value of the forward part to another device.
+    pub(super) fn passes_on(&self) -> bool {
+        matches!(self, Instruction::Exchange(code) if code.is_forward && matches!(code.op, Op::SendValue(_)))
+    }
+
     /// The launch of the instruction, unless it owns blocks.
     pub(super) fn launch(&self) -> Option<&LaunchCode<K>> {
         match self {
@@ -119,7 +127,10 @@ impl<K> Instruction<K> {
             | Instruction::Sort(SortCode { launch, .. })
             | Instruction::Take(TakeCode { launch, .. })
             | Instruction::Make(MakeCode { launch, .. }) => Some(launch),
-            Instruction::If(_) | Instruction::Loop(_) | Instruction::LoopGrad(_) => None,
+            Instruction::Exchange(_)
+            | Instruction::If(_)
+            | Instruction::Loop(_)
+            | Instruction::LoopGrad(_) => None,
         }
     }
 }
@@ -500,6 +511,8 @@ pub(super) struct Plan<K> {
     pub(super) code: Vec<Vec<Instruction<K>>>,
     /// The first instruction of the global block that belongs to the update.
     pub(super) update_from: usize,
+    /// Behind the last instruction that sends a value of the forward part to another device.
+    pub(super) forward_until: usize,
     /// The backups of the parameters and states that the instructions before the update change.
     pub(super) backups: Vec<Backup<K>>,
     /// The origins of the launches, by their numbers.

@@ -58,6 +58,11 @@ pub enum PlanError {
     Switch(UnknownSwitch),
     /// There is not enough memory.
     OutOfMemory(OutOfMemory),
+    /// The values of parameters are on another machine, which did not give them.
+    Elsewhere {
+        /// Why not.
+        message: String,
+    },
     /// A kernel failed while parameters were initialised.
     Initializer {
         /// The parameter.
@@ -105,6 +110,7 @@ impl fmt::Display for PlanError {
                 write!(f, "the size `{symbol}` is the dimension of no input, so nothing tells its value")
             }
             PlanError::OutOfMemory(error) => error.fmt(f),
+            PlanError::Elsewhere { message } => write!(f, "the parameters are elsewhere: {message}"),
             PlanError::Initializer { name, message } => {
                 write!(f, "parameter `{name}` cannot be initialised: {message}")
             }
@@ -229,6 +235,15 @@ pub enum RunError {
         /// The place of the loop in the source.
         place: Option<Located>,
     },
+    /// Values could not be exchanged with another machine.
+    Exchange {
+        /// The operator that sends or receives.
+        operator: String,
+        /// The place of the operator in the source.
+        place: Option<Located>,
+        /// What failed, and with which machine.
+        message: String,
+    },
     /// There is not enough memory.
     OutOfMemory(OutOfMemory),
     /// A run or its values were asked for before a batch began.
@@ -259,7 +274,8 @@ impl fmt::Display for RunError {
                 write!(f, "input `{input}` takes {expected}: {error}")
             }
             RunError::TooLarge { value } => write!(f, "`{value}` would not fit into memory with this batch"),
-            RunError::Kernel { operator, place, message } => {
+            RunError::Kernel { operator, place, message }
+            | RunError::Exchange { operator, place, message } => {
                 at(place, f)?;
                 write!(f, "`{operator}`: {message}")
             }

@@ -10,6 +10,7 @@ use super::arithmetic::Arithmetic;
 use super::backend::{Backend, HostSliceMut, Memories, OWN_MEMORIES, Side, Values, no_memories};
 use super::code::{Home, Kernel, Plan, SlotId};
 use super::error::{PlanError, RunError};
+use super::exchange::Exchange;
 use super::layout::MemoryLayout;
 use super::lower::lower;
 use super::machine::{FallbackRun, Machine, State, nth_seed};
@@ -23,6 +24,8 @@ use crate::program::DType;
 /// A part of a training step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
+    /// Forward, as far as something is sent to other devices there.
+    Forward,
     /// Forward and backward.
     Compute,
     /// The updates of the parameters.
@@ -65,6 +68,8 @@ pub struct Executor<B: Backend> {
     begun: bool,
     seed: u64,
     step: u64,
+    /// The way to other machines, if there are any.
+    exchange: Option<Box<dyn Exchange>>,
     /// What is measured, if that is asked for.
     recorder: Option<Box<Recorder>>,
 }
@@ -126,6 +131,7 @@ impl<B: Backend> Executor<B> {
             begun: false,
             seed: 0,
             step: 0,
+            exchange: None,
             recorder: None,
         })
     }
@@ -143,6 +149,11 @@ impl<B: Backend> Executor<B> {
     /// Sets the number of the step. Each step draws other random numbers.
     pub fn set_step(&mut self, step: u64) {
         self.step = step;
+    }
+
+    /// Sets the way to the other machines with which the program exchanges values.
+    pub fn set_exchange(&mut self, exchange: Box<dyn Exchange>) {
+        self.exchange = Some(exchange);
     }
 
     /// The number of inputs.
@@ -197,6 +208,11 @@ impl<B: Backend> Executor<B> {
                     let is_prepared = version.is_some() && version == before;
                     machine.compute(if is_prepared { &[] } else { &machine.plan.prepare }, compute)
                 }
+                Part::Forward => {
+                    let is_prepared = version.is_some() && version == before;
+                    let prepare = if is_prepared { &[] } else { &machine.plan.prepare[..] };
+                    machine.compute(prepare, &compute[..machine.plan.forward_until])
+                }
                 Part::Update => machine.update(update),
             }
         });
@@ -204,7 +220,7 @@ impl<B: Backend> Executor<B> {
             self.prepared = version;
         }
         let kind = match part {
-            Part::Compute => PartKind::Compute,
+            Part::Forward | Part::Compute => PartKind::Compute,
             Part::Update => PartKind::Update,
         };
         self.record(kind, from);
@@ -268,6 +284,7 @@ impl<B: Backend> Executor<B> {
             version,
             seed: nth_seed(self.seed, self.step),
             step: self.step,
+            exchange: self.exchange.as_mut().map(|exchange| &mut **exchange as &mut dyn Exchange),
             recorder: self.recorder.as_deref_mut(),
         })
     }

@@ -7,6 +7,7 @@ use super::code::{
     Home, IfCode, Instruction, JoinHow, Kernel, LaunchCode, Operators, Origin, Plan, SelectCode, Slot, SlotId,
 };
 use super::error::RunError;
+use super::exchange::Exchange;
 use super::layout::MemoryLayout;
 use super::numbers::{NotFinite, Numbers, badness, look};
 use super::profile::Recorder;
@@ -131,6 +132,8 @@ pub(super) struct Machine<'a, B: Backend> {
     pub(super) seed: u64,
     /// The number of the step, for messages.
     pub(super) step: u64,
+    /// The way to other machines, if there are any.
+    pub(super) exchange: Option<&'a mut dyn Exchange>,
     /// What launches take is recorded here, if that is asked for.
     pub(super) recorder: Option<&'a mut Recorder>,
 }
@@ -197,6 +200,7 @@ impl<B: Backend> Machine<'_, B> {
                 Instruction::Sort(code) => self.sort(code)?,
                 Instruction::Take(code) => self.take(code)?,
                 Instruction::Make(code) => self.make(code)?,
+                Instruction::Exchange(code) => self.exchange(code)?,
                 Instruction::If(code) => self.conditional(code)?,
                 Instruction::Loop(code) => self.repeat(code)?,
                 Instruction::LoopGrad(code) => self.unwind(code)?,

@@ -12,6 +12,7 @@ mod arrange;
 mod backend;
 mod code;
 mod error;
+mod exchange;
 mod executor;
 mod facts;
 mod fuse;
@@ -42,6 +43,7 @@ pub use backend::{
     Unsupported, Values,
 };
 pub use error::{PlanError, RunError};
+pub use exchange::{Exchange, ExchangeError};
 pub use executor::{Executor, Feed, Part};
 pub use numbers::{Numbers, not_finite};
 pub use offsets::{OffsetsError, check_levels, check_offsets};

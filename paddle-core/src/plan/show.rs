@@ -90,6 +90,9 @@ impl<K> Plan<K> {
                 | Instruction::Sort(_)
                 | Instruction::Take(_)
                 | Instruction::Make(_) => {}
+                Instruction::Exchange(code) => {
+                    writeln!(f, "{indent}{}({})", code.operator, self.write_slots(&code.slots))?;
+                }
                 Instruction::If(code) => {
                     let how = if code.forward { "if" } else { "if, as before," };
                     for (word, branch) in [how, "else"].into_iter().zip(code.branches) {

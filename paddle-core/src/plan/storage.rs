@@ -113,7 +113,7 @@ fn next_version() -> u64 {
 
 impl<B: Backend> Buffers<B> {
     /// The version of the elements.
-    pub(super) fn version(&self) -> u64 {
+    pub fn version(&self) -> u64 {
         self.version
     }
 
@@ -312,7 +312,10 @@ pub fn side_of<B: Backend>(backend: &B, program: &Program, var: VarId) -> Side {
 /// The parameters and states that a program changes outside of updates.
 pub(super) fn changed_in_use(program: &Program) -> impl Iterator<Item = VarId> {
     let operators = program.blocks().iter().flat_map(|block| &block.ops);
-    let operators = operators.filter(|operator| operator.site.role != Role::Optimize);
+    // What is received again is what it was, so nothing has to be undone.
+    let is_in_use =
+        |operator: &&Operator| operator.site.role != Role::Optimize && !operator.op.effects().exchanges;
+    let operators = operators.filter(is_in_use);
     operators.flat_map(Operator::changed)
 }
 

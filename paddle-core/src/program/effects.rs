@@ -9,6 +9,8 @@ pub struct Effects {
     pub random: bool,
     /// Changes a parameter, statistics or an updater's state in place.
     pub state: bool,
+    /// Gives values to other machines, or takes values from them.
+    pub exchanges: bool,
     /// Owns blocks.
     pub blocks: bool,
     /// Row `i` of the outputs depends on row `i` of the inputs only.
@@ -44,6 +46,7 @@ impl Effects {
         pure: true,
         random: false,
         state: false,
+        exchanges: false,
         blocks: false,
         row_wise: false,
         element_wise: false,
@@ -103,6 +106,9 @@ pub enum OfShards {
     /// The concatenation, if the operator draws by the row numbers of the batch. The pass `shard` gives it these as one
     /// more input.
     Drawn,
+    /// The concatenation of the shards' outputs is accepted, although it is not the output of the batch: rows are
+    /// normalised among those of their shard.
+    OwnRows,
     /// Equal to the output of every shard.
     Same,
     /// The sum of the shards' outputs.

@@ -24,6 +24,7 @@ mod effects;
 mod interface;
 mod operator;
 mod parameter;
+mod retain;
 mod row_relations;
 mod schema;
 mod shape_rules;

@@ -88,7 +88,7 @@ fn results_over_all_rows_follow_from_those_over_shards() {
                     OfShards::Same => shards[0][k].clone(),
                     OfShards::Sum => added([1.0; 2]),
                     OfShards::Mean => added(cut.clone().map(|part| part.len() as f64 / rows as f64)),
-                    OfShards::Numbers | OfShards::Drawn | OfShards::Other => continue,
+                    OfShards::OwnRows | OfShards::Numbers | OfShards::Drawn | OfShards::Other => continue,
                 };
                 let expected = &whole[k];
                 assert!(

@@ -188,9 +188,7 @@ fn both_backends_agree() {
 /// Models whose costs or metrics are no sums over rows, and because of which operator.
 const NOT_IN_SHARDS: &[(&str, &str)] = &[
     ("adaptive_steps", "while"),
-    ("batch_norm_network", "batch_norm"),
     ("counted_votes", "max"),
-    ("double_precision_training", "batch_norm"),
     ("found_and_moved", "auc"),
     ("language_model", "exp"),
     ("matrix_factorisation", "sqrt"),

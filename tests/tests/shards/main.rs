@@ -46,6 +46,12 @@ pub mod networks {
         (mean(losses), right, per_noise)
     }
 
+    /// Statistics of rows and of tokens.
+    pub fn normalised(x: Tensor<f32, _, 2>, tokens: Seq<Tensor<f32, 1>>) -> Tensor<f32> {
+        let of_tokens = sequence_pool(batch_norm(tokens, momentum = 0.5, param = "tokens"), sum);
+        mean(square(batch_norm(x, param = "rows") - 1.0)) + mean(square(of_tokens - 0.5))
+    }
+
     fn semantic(words: Seq<i64>) -> Tensor<f32, _, 4> {
         let word = embedding(words, [20, 4], param = "embedding");
         softmax(fc(sequence_pool(dropout(word, 0.25), average), 4, param = "semantic"))
@@ -87,7 +93,7 @@ pub mod networks {
     }
 }
 
-use networks::{classes, control, double, drawn, line, ranking, tokens};
+use networks::{classes, control, double, drawn, line, normalised, ranking, tokens};
 
 /// A number in [-1, 1) that is a function of `i`.
 fn number(i: usize) -> f32 {
@@ -386,6 +392,51 @@ fn sums_are_not_kept_from_step_to_step() {
     assert!(!whole.is_empty());
     assert_eq!(in_shards, whole);
     assert!(trainer.state::<f32>(&parameters, "price.w", "SumOfGradients").is_err());
+}
+
+/// Moving statistics behind a step, from the means and variances of shards with these weights.
+fn moved(momentum: f64, [mean, variance]: [f64; 2], shards: &[&[f64]]) -> [f64; 2] {
+    let all: usize = shards.iter().map(|shard| shard.len()).sum();
+    let average = |of: &dyn Fn(&[f64]) -> f64| {
+        shards.iter().map(|shard| shard.len() as f64 / all as f64 * of(shard)).sum::<f64>()
+    };
+    let mean_of = |shard: &[f64]| shard.iter().sum::<f64>() / shard.len().max(1) as f64;
+    let variance_of = |shard: &[f64]| {
+        let mean = mean_of(shard);
+        shard.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / shard.len().max(1) as f64
+    };
+    let now = [average(&mean_of), average(&variance_of)];
+    [momentum * mean + (1.0 - momentum) * now[0], momentum * variance + (1.0 - momentum) * now[1]]
+}
+
+#[test]
+fn statistics_move_once_a_step_by_the_mean_over_all_shards() {
+    let net = normalised();
+    let mut parameters = Parameters::create(&net).unwrap();
+    // Neither clipping nor decay is for statistics, and the learning rate is not, either.
+    let mut trainer = Trainer::new(Sgd::new(0.3)).clip(Clip::GlobalNorm(1e-3)).decay(Decay::L2(0.5));
+    let options = Options::default().shards(2);
+    let mut step = |parameters: &mut Parameters, rows: &[normalised::Row]| {
+        trainer.step_with(&net, parameters, rows, &options).unwrap();
+        ["rows.mean", "rows.variance", "tokens.mean", "tokens.variance"].map(|name| {
+            let values = parameters.get::<f32>(name).unwrap();
+            values.iter().map(|&value| f64::from(value)).collect::<Vec<_>>()
+        })
+    };
+    // Three rows are shards of two rows and of one. The tokens of the second are none.
+    let row = |x: [f32; 2], tokens: &[f32]| net.row(x, tokens.to_vec());
+    let rows = [row([1.0, 4.0], &[1.0, 2.0]), row([3.0, -2.0], &[6.0]), row([0.5, 10.0], &[])];
+    let found = step(&mut parameters, &rows);
+    let first = moved(0.9, [0.0, 1.0], &[&[1.0, 3.0], &[0.5]]);
+    let second = moved(0.9, [0.0, 1.0], &[&[4.0, -2.0], &[10.0]]);
+    let tokens = moved(0.5, [0.0, 1.0], &[&[1.0, 2.0, 6.0], &[]]);
+    assert!(near(&found[0], &[first[0], second[0]], 1e-6), "{found:?}");
+    assert!(near(&found[1], &[first[1], second[1]], 1e-6), "{found:?}");
+    assert!(near(&found[2], &[tokens[0]], 1e-6) && near(&found[3], &[tokens[1]], 1e-6), "{found:?}");
+    // Without any token, the statistics of tokens stay.
+    let after = step(&mut parameters, &[row([1.0, 1.0], &[]), row([2.0, 2.0], &[])]);
+    assert_eq!((&after[2], &after[3]), (&found[2], &found[3]));
+    assert_ne!(after[0], found[0]);
 }
 
 #[test]

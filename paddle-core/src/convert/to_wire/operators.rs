@@ -13,7 +13,7 @@ use super::updates;
 use crate::convert::derived::{self, wholes};
 use crate::convert::dialect::OURS;
 use crate::convert::types::element;
-use crate::ops::{BatchNorm, InterpolateGrad, Op, Pool2dGrad, Reduce, ReduceKind, SliceGrad};
+use crate::ops::{InterpolateGrad, Op, Pool2dGrad, Reduce, ReduceKind, SliceGrad};
 use crate::program::{DType, Type};
 use crate::wire::{OpAttr, OpDesc};
 
@@ -83,7 +83,7 @@ pub(in crate::convert) fn describe(
             desc.inputs.retain(|slot| !slot.arguments.is_empty());
         }
         // PaddlePaddle has these slots even if the statistics do not change.
-        Op::BatchNorm(BatchNorm { is_test: true, .. }) => {
+        Op::BatchNorm(op) if op.keeps_statistics() => {
             for slot in ["Mean", "Variance"] {
                 let statistics = desc.input(slot).to_vec();
                 desc = desc.with_output(derived::changed_slot(slot), statistics);

@@ -11,6 +11,7 @@ mod gradient;
 mod interface;
 mod operation;
 mod sample;
+mod statistics;
 
 pub use attribute::{Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Number};
 pub use composition::Composition;
@@ -19,3 +20,4 @@ pub use form::{Contraction, Factor, Form, SumOfRows};
 pub use gradient::{Gradient, GradientError};
 pub use operation::{Mode, Operation};
 pub use sample::{Sample, SampleInput};
+pub use statistics::Statistics;

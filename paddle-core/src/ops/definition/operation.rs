@@ -1,10 +1,10 @@
 //! The trait that every operator implements.
 
-use super::{Composition, ControlFlow, Form, Gradient, GradientError, Sample};
+use super::{Composition, ControlFlow, Form, Gradient, GradientError, Sample, Statistics};
 use crate::ops::{
     AccuracyClass, Effects, Infer, Linear, Mismatch, OfShards, Op, Operator, Program, Schema, Slot,
 };
-use crate::program::{BuildError, Dim, RowsId, Type, VarId};
+use crate::program::{BuildError, Dim, ParameterGradient, RowsId, Type, VarId};
 
 /// A mode of a network that does not train all of its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,12 @@ pub trait Operation {
     /// `None` if there is none. It is used where nothing reads the other outputs, in programs without gradients.
     fn composed(&self, _c: &mut Composition<'_>) -> Result<Option<VarId>, BuildError> {
         Ok(None)
+    }
+
+    /// For an operator that moves statistics by a batch: each statistic, and the value by which it becomes less. `s` has what
+    /// replaces the operator in [`Mode::Frozen`], whose outputs say what the batch's statistics are.
+    fn moved(&self, _s: &mut Statistics<'_>) -> Result<Vec<ParameterGradient>, BuildError> {
+        Ok(Vec::new())
     }
 
     /// The row spaces that the operator makes: tokens of new sequences, which exist once it has run.

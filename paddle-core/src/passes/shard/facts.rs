@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Refused;
 use crate::ops::{Form, OfShards, Op, Operator, Program};
-use crate::program::{BlockId, Definition, Dim, Role, RowOrigin, RowsId, SymbolId, Type, VarId};
+use crate::program::{BlockId, Definition, Dim, RowOrigin, RowsId, SymbolId, Type, VarId};
 
 /// How the value of a shard relates to the value of the whole batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -210,7 +210,7 @@ impl Facts {
             return Some(Fact::Same);
         }
         Some(match (operator.op.operation().of_shards(program, operator, output), self.is_cut(ty)) {
-            (OfShards::Rows | OfShards::Numbers, true) => Fact::Rows,
+            (OfShards::Rows | OfShards::OwnRows | OfShards::Numbers, true) => Fact::Rows,
             (OfShards::Same, false) => Fact::Same,
             (OfShards::Sum, false) => Fact::Part,
             (OfShards::Mean, false) => match self.fed_rows(program, operator) {
@@ -264,10 +264,4 @@ impl Facts {
         let Some(Form::Affine(op, constant)) = operator.form(program) else { return None };
         op.operation().linear().is_in(&parts).then_some(Linear::Affine(op, constant))
     }
-}
-
-/// The first operator that changes parameters or statistics by a batch. With shards it would do so once per shard.
-pub(super) fn changes_state(program: &Program) -> Option<&Operator> {
-    let mut operators = program.blocks().iter().flat_map(|block| &block.ops);
-    operators.find(|operator| operator.op.effects().state && operator.site.role == Role::Forward)
 }

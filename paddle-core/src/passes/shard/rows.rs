@@ -25,6 +25,11 @@ pub fn share_of_shard(own: usize, rows: usize, at: usize) -> f64 {
     }
 }
 
+/// The share of a shard in values of which a batch without rows has none.
+pub fn weight_of_shard(own: usize, rows: usize) -> f64 {
+    own as f64 / rows.max(1) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! Lowering: turns a program into instructions over slots, and finds the lifetime of every slot.
 
 mod control;
+mod exchange;
 mod group;
 mod loops;
 mod moves;
@@ -182,6 +183,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             | Op::LoopGrad(_)
             | Op::ScatterRows(_)
             | Op::While(_) => false,
+            op if op.effects().exchanges => false,
             op => Side::of(self.backend, op).is_none(),
         });
         let Some(first) = missing.next() else {
@@ -310,6 +312,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                     let to = self.define(operator.outputs[0])?;
                     code.push(self.scatter(space, from, to)?);
                 }
+                op if op.effects().exchanges => code.push(Instruction::Exchange(self.exchange(operator)?)),
                 _ => self.launch(id, &unit, &mut code)?,
             }
         }
@@ -373,6 +376,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             input.sequences = sequences.collect();
         }
         let update_from = self.update_from.unwrap_or(code.len());
+        let forward_until = code.iter().rposition(Instruction::passes_on).map_or(0, |last| last + 1);
         let backups = self.backups()?;
         self.code[0] = code;
         let mut extents_of = vec![Vec::new(); program.symbols().len()];
@@ -398,6 +402,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             prepare,
             code: self.code,
             update_from,
+            forward_until,
             backups,
             origins: self.origins,
             work: self.work,

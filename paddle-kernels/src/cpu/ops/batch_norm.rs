@@ -10,10 +10,12 @@ use self::neighbours::Rows;
 use self::planes::Planes;
 use super::Compile;
 use crate::cpu::along_axis::product;
+use crate::cpu::isa::Isa;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
 use crate::cpu::scratch::Scratch;
+use crate::team::Team;
 
 /// The position of the channels in a value's shape.
 #[derive(Clone)]
@@ -97,15 +99,15 @@ impl Compile for BatchNorm {
         let body: Box<dyn Body> = with_float!(single, dtype, T => {
             Box::new(Forward::<T> { op, shape, sums: Scratch::default(), factors: Scratch::default() })
         });
-        let [y, saved_mean, saved_variance] = outputs;
-        Ok(match self.is_test {
-            true => {
-                (single.signature([x, scale, bias, mean, variance], [y, saved_mean, saved_variance]), body)
+        let signature = match (self.is_test, self.keeps_statistics()) {
+            (true, _) => single.signature([x, scale, bias, mean, variance], outputs),
+            (false, true) => single.signature([x, scale, bias], outputs),
+            (false, false) => {
+                let [y, saved_mean, saved_variance] = outputs;
+                single.signature([x, scale, bias], [y, saved_mean, saved_variance, mean, variance])
             }
-            false => {
-                (single.signature([x, scale, bias], [y, saved_mean, saved_variance, mean, variance]), body)
-            }
-        })
+        };
+        Ok((signature, body))
     }
 }
 
@@ -123,13 +125,14 @@ impl<T: Float> Body for Forward<T> {
                 inverse.copy_from_slice(reads.get::<T>(4));
                 (y, mean, inverse)
             }
+            false if self.op.keeps_statistics() => {
+                let [y, mean, inverse] = writes.all::<T, 3>();
+                self.statistics(on, channels, x, [&mut *mean, &mut *inverse])?;
+                (y, mean, inverse)
+            }
             false => {
                 let [y, mean, inverse, moving_mean, moving_variance] = writes.all::<T, 5>();
-                let results = [&mut *mean, &mut *inverse];
-                match channels {
-                    Channels::Neighbours(rows) => rows.statistics(on, &self.sums, x, results)?,
-                    Channels::Planes(planes) => planes.statistics(on, x, results),
-                }
+                self.statistics(on, channels, x, [&mut *mean, &mut *inverse])?;
                 if channels.count() > 0 {
                     self.advance(moving_mean, mean);
                     self.advance(moving_variance, inverse);
@@ -155,10 +158,22 @@ impl<T: Float> Body for Forward<T> {
 }
 
 impl<T: Float> Forward<T> {
-    fn advance(&self, moving: &mut [T], now: &[T]) {
-        if self.op.momentum == 1.0 {
-            return;
+    /// The mean and the variance of each channel.
+    fn statistics(
+        &self,
+        on: (Isa, &Team),
+        channels: Channels,
+        x: &[T],
+        results: [&mut [T]; 2],
+    ) -> Result<(), KernelError> {
+        match channels {
+            Channels::Neighbours(rows) => rows.statistics(on, &self.sums, x, results)?,
+            Channels::Planes(planes) => planes.statistics(on, x, results),
         }
+        Ok(())
+    }
+
+    fn advance(&self, moving: &mut [T], now: &[T]) {
         let (stays, comes) = (T::of(self.op.momentum), T::of(1.0 - self.op.momentum));
         for (moving, now) in moving.iter_mut().zip(now) {
             *moving = stays * *moving + comes * *now;

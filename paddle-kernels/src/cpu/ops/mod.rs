@@ -55,7 +55,10 @@ mod update;
 mod update_rows;
 mod warpctc;
 
-use paddle_core::ops::{For, Foreign, GatherRows, If, LoopGrad, Op, Outside, ScatterRows, While};
+use paddle_core::ops::{
+    FetchBarrier, For, Foreign, GatherRows, If, Listen, LoopGrad, Op, Outside, Prefetch, Receive,
+    ReceiveValue, ScatterRows, Send, SendBarrier, SendRows, SendValue, Share, Shared, While,
+};
 use paddle_core::plan::{Group, Takes, Unsupported};
 use paddle_core::program::DType;
 
@@ -185,6 +188,17 @@ without_kernel! {
     LoopGrad: "of its own: the runtime runs it";
     ScatterRows: "of its own: the runtime runs it";
     While: "of its own: the runtime runs it";
+    FetchBarrier: "of its own: the runtime runs it";
+    Listen: "of its own: the runtime runs it";
+    Prefetch: "of its own: the runtime runs it";
+    Receive: "of its own: the runtime runs it";
+    Send: "of its own: the runtime runs it";
+    SendBarrier: "of its own: the runtime runs it";
+    SendRows: "of its own: the runtime runs it";
+    ReceiveValue: "of its own: the runtime runs it";
+    SendValue: "of its own: the runtime runs it";
+    Share: "of its own: the runtime runs it";
+    Shared: "of its own: the runtime runs it";
     Outside: "of a value that is bound when the network is made";
     Foreign: "of another system: it can be shown and converted, not run";
 }

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use paddle_core::ops::{AxisToRows, Reshape, RowsToAxis};
+use paddle_core::ops::{AxisToRows, Reshape, RowsToAxis, ToDevice};
 use paddle_core::plan::{KernelError, Unsupported};
 
 use super::Compile;
@@ -25,7 +25,7 @@ macro_rules! copies {
         }
     )*};
 }
-copies!(AxisToRows, Reshape, RowsToAxis);
+copies!(AxisToRows, Reshape, RowsToAxis, ToDevice);
 
 /// Copies all elements of an operand to another one.
 pub(super) fn copy(single: &Single<'_>, x: Slot, out: Slot) -> Result<Compiled, Unsupported> {

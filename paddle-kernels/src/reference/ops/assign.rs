@@ -1,6 +1,6 @@
-//! `assign`.
+//! `assign`, and what is a copy, too.
 
-use paddle_core::ops::{Assign, StopGradient};
+use paddle_core::ops::{Assign, StopGradient, ToDevice};
 
 use super::Evaluate;
 use crate::reference::call::{Call, Results};
@@ -12,6 +12,12 @@ impl Evaluate for Assign {
 }
 
 impl Evaluate for StopGradient {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        Ok(vec![call.read(0)])
+    }
+}
+
+impl Evaluate for ToDevice {
     fn evaluate(&self, call: &Call<'_>) -> Results {
         Ok(vec![call.read(0)])
     }

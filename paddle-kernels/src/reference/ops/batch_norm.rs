@@ -44,13 +44,13 @@ impl Evaluate for BatchNorm {
         let dtype = call.output_dtype(0);
         let advance = |moving: &[f64], now: &[f64]| {
             let pairs = moving.iter().zip(now);
-            match x.is_empty() || self.momentum == 1.0 {
+            match x.is_empty() {
                 true => moving.to_vec(),
                 false => pairs.map(|(m, now)| self.momentum * m + (1.0 - self.momentum) * now).collect(),
             }
         };
         let mut results = vec![y, mean.clone(), inverse];
-        if !self.is_test {
+        if !self.keeps_statistics() {
             results.extend([advance(&moving_mean, &mean), advance(&moving_variance, &variance)]);
         }
         Ok(results.into_iter().map(|values| Values::round(dtype, values)).collect())

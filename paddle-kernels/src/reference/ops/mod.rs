@@ -55,7 +55,10 @@ mod update;
 mod update_rows;
 mod warpctc;
 
-use paddle_core::ops::{For, Foreign, GatherRows, If, LoopGrad, Op, Outside, ScatterRows, While};
+use paddle_core::ops::{
+    FetchBarrier, For, Foreign, GatherRows, If, Listen, LoopGrad, Op, Outside, Prefetch, Receive,
+    ReceiveValue, ScatterRows, Send, SendBarrier, SendRows, SendValue, Share, Shared, While,
+};
 
 use super::call::{Call, Results};
 
@@ -94,4 +97,24 @@ macro_rules! without_arithmetic {
         }
     )*};
 }
-without_arithmetic!(For, Foreign, GatherRows, If, LoopGrad, Outside, ScatterRows, While);
+without_arithmetic!(
+    FetchBarrier,
+    For,
+    Foreign,
+    GatherRows,
+    If,
+    Listen,
+    LoopGrad,
+    Outside,
+    Prefetch,
+    Receive,
+    ScatterRows,
+    Send,
+    SendBarrier,
+    SendRows,
+    ReceiveValue,
+    SendValue,
+    Share,
+    Shared,
+    While
+);

@@ -7,7 +7,8 @@ use crate::convert::to_wire::constants::fill_value;
 use crate::convert::to_wire::operators::{describe, is_plain_gather};
 use crate::convert::types::{element, wire_dims};
 use crate::ops::{
-    AssignValue, Binary, BinaryKind, Fill, Gather, Number, Op, Operator, Range, Size, Unary, UnaryKind,
+    Assign, AssignValue, Binary, BinaryKind, Fill, Gather, Number, Op, Operator, Range, Size, Unary,
+    UnaryKind,
 };
 use crate::program::{DType, Dim, RowsId, Type};
 use crate::wire::{OpAttr, OpDesc};
@@ -32,6 +33,8 @@ impl Legaliser<'_> {
                 self.names.insert(operator.outputs[0], sums);
                 Ok(())
             }
+            // The files of PaddlePaddle are for one machine.
+            Op::ToDevice(_) => self.same(at, &Operator { op: Assign.into(), ..operator.clone() }),
             Op::Store(_) => self.store(at, operator),
             Op::SequenceAlign(_) => self.sequence_align(at, operator),
             Op::SequenceConcat(_) => self.sequence_concat(at, operator),

@@ -1,0 +1,273 @@
+//! What has to hold at all times.
+
+use super::model::{self, Reference, Training};
+use super::store::{State, Store};
+use crate::machine::{Effect, Entry, Warning};
+use crate::message::*;
+use crate::timing::Micros;
+use crate::tree::Node;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What did not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// When, in microseconds since the start.
+    pub at: Micros,
+    /// What.
+    pub what: String,
+}
+
+/// What was seen so far.
+#[derive(Debug, Default)]
+pub(crate) struct Checks {
+    pub(crate) violation: Option<Violation>,
+    /// Steps that a process of a server has applied, by epoch and version.
+    applied: BTreeSet<(Epoch, (u32, u32), u64)>,
+    /// The newest epoch that a process has answered in.
+    epochs: BTreeMap<Process, Epoch>,
+    /// The newest incarnation of a worker that a process has heard of, by role and rank.
+    incarnations: BTreeMap<Process, BTreeMap<(Role, u32), Incarnation>>,
+    /// When a master heard of a process last, and whether it took it for dead since.
+    heard: BTreeMap<Process, (Micros, bool)>,
+    /// Whom a master let in last.
+    ranks: BTreeMap<(Role, u32), Process>,
+    lease: Micros,
+    /// How many earlier steps values may lack, in asynchronous training.
+    staleness: Option<u64>,
+    /// Steps that are under way, by task.
+    under_way: BTreeMap<(Epoch, u64), u64>,
+    /// How many workers masters took for dead.
+    pub(crate) deaths: u64,
+    /// How often workers said `Hello` that had been let in.
+    pub(crate) rejoins: u64,
+}
+
+impl Checks {
+    pub(crate) fn fail(&mut self, at: Micros, what: String) {
+        self.violation.get_or_insert(Violation { at, what });
+    }
+
+    /// `lease` is how long a lease is at least.
+    pub(crate) fn new(lease: Micros, staleness: Option<u64>) -> Self {
+        Self { lease, staleness, ..Self::default() }
+    }
+
+    pub(crate) fn epoch(&self, process: Process) -> Epoch {
+        self.epochs.get(&process).copied().unwrap_or_default()
+    }
+
+    /// Compares a server's state with that of the training on one machine.
+    pub(crate) fn state(
+        &mut self,
+        now: Micros,
+        reference: &Reference,
+        rank: u32,
+        version: u64,
+        state: &State,
+    ) {
+        let Some(expected) = reference.states.get(usize::try_from(version).unwrap_or(usize::MAX)) else {
+            return self.fail(now, format!("server {rank} is at version {version}, which there is not"));
+        };
+        if state.iter().any(|(&piece, &(value, _))| expected.get(piece as usize) != Some(&value)) {
+            self.fail(
+                now,
+                format!("the state of server {rank} at version {version} is not that of one machine"),
+            );
+        }
+    }
+
+    /// A server applies a version once in an epoch; in asynchronous training each piece of an attempt.
+    pub(crate) fn apply(&mut self, now: Micros, epoch: Epoch, server: (u32, u32), step: u64) {
+        if !self.applied.insert((epoch, server, step)) {
+            self.fail(now, format!("server {server:?} applies {step} twice in {epoch:?}"));
+        }
+    }
+
+    pub(crate) fn results(
+        &mut self,
+        now: Micros,
+        reference: &Reference,
+        version: u64,
+        leaves: u32,
+        results: &[(Node, u64)],
+    ) {
+        let expected = reference.costs.get(usize::try_from(version).unwrap_or(usize::MAX));
+        if model::cost(leaves, results).as_ref() != expected {
+            self.fail(now, format!("the results of version {version} are not those of one machine"));
+        }
+    }
+
+    /// The log is that of the training on one machine, so each batch is in it once.
+    pub(crate) fn committed(&mut self, now: Micros, reference: &Reference, log: &[Entry], entry: Entry) {
+        let place = log.len();
+        if entry.version != place as u64 || reference.log.get(place) != Some(&entry) {
+            self.fail(now, format!("{entry:?} is committed as the step {place}"));
+        }
+    }
+
+    pub(crate) fn fetched(
+        &mut self,
+        now: Micros,
+        training: &Training,
+        reference: &Reference,
+        log: &[Entry],
+        (plan, version, values): (u32, u64, &[u64]),
+    ) {
+        let expected = reference.states.get(log.len()).map(|states| training.values(plan, states));
+        let got = values.iter().fold(0, |sum: u64, &values| sum.wrapping_add(values));
+        if version != log.len() as u64 || expected != Some(got) {
+            self.fail(
+                now,
+                format!("the values that are fetched at version {version} are not those of one machine"),
+            );
+        }
+    }
+
+    /// A manifest is in the store only if its objects are, and if they have the states of its version.
+    pub(crate) fn manifest(
+        &mut self,
+        now: Micros,
+        store: &Store,
+        reference: &Reference,
+        manifest: &Manifest<u64>,
+    ) {
+        if !store.is_whole(manifest) {
+            self.fail(now, format!("{:?} is entered, but its objects are not what was written", manifest.id));
+        }
+        for rank in 0..u32::try_from(manifest.digests.len()).unwrap_or(0) {
+            if let Some(state) = store.objects.get(&(manifest.id, rank)) {
+                self.state(now, reference, rank, manifest.id.version, &state.clone());
+            }
+        }
+    }
+
+    /// What a machine does after a message: nothing that the sender may not want any more, and nothing without a
+    /// lease.
+    pub(crate) fn reaction(
+        &mut self,
+        now: Micros,
+        me: (Process, Role),
+        received: Option<&Message<u64>>,
+        effects: &[Effect<u64>],
+    ) {
+        let acts = effects.iter().any(|effect| match effect {
+            Effect::Apply { .. }
+            | Effect::Measure { .. }
+            | Effect::Save(_)
+            | Effect::Restore(_)
+            | Effect::Read(_)
+            | Effect::Compute { .. } => true,
+            Effect::Send { message, .. } => matches!(
+                message.body,
+                Body::Pushed { .. }
+                    | Body::Measured { .. }
+                    | Body::Committed(_)
+                    | Body::Taken(_)
+                    | Body::Restored(_)
+                    | Body::Recorded(_)
+                    | Body::Alive { .. }
+            ),
+            _ => false,
+        });
+        if let Some(message) = received.filter(|_| me.1 != Role::Master) {
+            let newest = self.epochs.get(&me.0).copied().unwrap_or_default();
+            if acts && message.epoch < newest {
+                self.fail(now, format!("process {} in {newest:?} acts on {:?}", me.0, message.epoch));
+            }
+        }
+        if let Some(message) = received {
+            let from = message.from;
+            let key = (from.role, from.rank);
+            let known = self.incarnations.entry(me.0).or_default();
+            let newest = known.get(&key).copied().unwrap_or_default();
+            if me.1 == Role::Server
+                && from.role == Role::Trainer
+                && self.epochs.get(&me.0) == Some(&message.epoch)
+            {
+                known.insert(key, newest.max(from.incarnation));
+            }
+            let hello = matches!(message.body, Body::Hello { .. });
+            if acts && from.incarnation < newest && !hello {
+                self.fail(now, format!("process {} acts on {from:?}, but has heard of {newest:?}", me.0));
+            }
+        }
+        let refuses = |effect: &Effect<u64>| matches!(effect, Effect::Send { message, .. } if message.body == Body::Refused(Refusal::Unknown));
+        let commit = received
+            .is_some_and(|received| matches!(received.body, Body::Commit { .. } | Body::Measure { .. }));
+        if commit && effects.iter().any(refuses) {
+            self.fail(now, format!("process {} is to apply a step whose sums it does not have", me.0));
+        }
+        if let (Role::Master, Some(limit)) = (me.1, self.staleness) {
+            self.stale(now, limit, received, effects);
+        }
+        for effect in effects {
+            match effect {
+                Effect::Send { message, .. } => {
+                    let newest = self.epochs.entry(me.0).or_default();
+                    if message.epoch > *newest {
+                        *newest = message.epoch;
+                        if me.1 != Role::Master {
+                            self.incarnations.remove(&me.0);
+                        }
+                    }
+                    let was_in = message.from.incarnation != Incarnation::default();
+                    self.rejoins += u64::from(was_in && matches!(message.body, Body::Hello { .. }));
+                    match (&message.body, received) {
+                        (Body::Welcome { incarnation, .. }, Some(received)) => {
+                            let from = received.from;
+                            let known = self.incarnations.entry(me.0).or_default();
+                            known.insert((from.role, from.rank), *incarnation);
+                            self.ranks.insert((from.role, from.rank), from.process);
+                            self.heard.insert(from.process, (now, false));
+                        }
+                        (Body::Alive { .. }, Some(received)) => {
+                            self.heard.insert(received.from.process, (now, false));
+                        }
+                        _ => {}
+                    }
+                }
+                Effect::Warn(Warning::Dead(role, rank)) => self.dead(now, *role, *rank),
+                Effect::Apply { .. } | Effect::Save(_) | Effect::Read(_)
+                    if self.heard.get(&me.0).is_some_and(|&(_, dead)| dead) =>
+                {
+                    self.fail(now, format!("process {} serves, but the master took it for dead", me.0));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A step that begins lacks no more than so many of those before it.
+    fn stale(&mut self, now: Micros, limit: u64, received: Option<&Message<u64>>, effects: &[Effect<u64>]) {
+        for effect in effects {
+            let Effect::Send { message, .. } = effect else { continue };
+            match (&message.body, received.map(|received| &received.body)) {
+                (Body::Task(task), _) => {
+                    self.under_way.insert((message.epoch, task.number), task.step.attempt);
+                    let of_epoch = self.under_way.range((message.epoch, 0)..=(message.epoch, u64::MAX));
+                    let lowest = of_epoch.map(|(_, &attempt)| attempt).min().unwrap_or(0);
+                    if task.step.attempt - lowest > limit {
+                        let attempt = task.step.attempt;
+                        self.fail(now, format!("{attempt} begins while {lowest} is under way"));
+                    }
+                }
+                (Body::Recorded(task), Some(Body::Computed { .. } | Body::Failed { .. })) => {
+                    if let Some(attempt) = self.under_way.remove(&(message.epoch, *task)) {
+                        // The attempt may have been given to several trainers, one after the death of the other.
+                        self.under_way.retain(|_, other| *other != attempt);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A master takes the process of a rank for dead. If its lease is over, the process may not serve any more.
+    fn dead(&mut self, now: Micros, role: Role, rank: u32) {
+        self.deaths += 1;
+        let process = self.ranks.get(&(role, rank));
+        if let Some((heard, dead)) = process.and_then(|process| self.heard.get_mut(process)) {
+            *dead |= now - *heard >= self.lease / 10 * 9;
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Training in symbols: a value is a hash of all that it was computed from.
+//!
+//! A sum in another order, a stale value, an update that is lost or applied twice: each changes the hashes of all
+//! that comes after it.
+
+use crate::machine::{Entry, Update};
+use crate::message::{Gradient, Part, Piece, Plan, Request};
+use crate::retry::mix;
+use crate::tree::{self, Node};
+use std::collections::BTreeMap;
+
+/// What stands for values that a reader has already.
+pub(crate) const UNCHANGED: u64 = 0;
+
+fn hash(parts: &[u64]) -> u64 {
+    parts.iter().fold(0x5eed, |hash, &part| mix(hash.rotate_left(17) ^ mix(part)))
+}
+
+/// A sum of two: neither commutative nor associative, like that of floating point numbers.
+pub(crate) fn add(left: u64, right: u64) -> u64 {
+    hash(&[1, left, right])
+}
+
+/// The values of pieces together. Those of several servers are added up, so they do not depend on who holds what.
+pub(crate) fn values(pieces: impl Iterator<Item = (u32, u64)>) -> u64 {
+    pieces.fold(1 << 40, |sum, (piece, state)| sum.wrapping_add(hash(&[2, u64::from(piece), state]) >> 8))
+}
+
+fn leaf(request: &Request<u64>, values: u64, leaf: u32) -> u64 {
+    hash(&[
+        3,
+        u64::from(request.plan),
+        request.header,
+        u64::from(leaf),
+        request.leaves[leaf as usize],
+        values,
+    ])
+}
+
+/// The sum of a piece's gradient over a node.
+pub(crate) fn gradient(request: &Request<u64>, values: u64, piece: u32, node: Node) -> u64 {
+    let mut lookup = |node: Node| {
+        (node.leaves() == 1).then(|| hash(&[4, u64::from(piece), leaf(request, values, node.start)]))
+    };
+    tree::fold_node(node, &mut lookup, &mut add).unwrap_or(0)
+}
+
+/// What a trainer finds out over a node.
+pub(crate) fn result(request: &Request<u64>, values: u64, node: Node) -> u64 {
+    let mut lookup = |node: Node| (node.leaves() == 1).then(|| hash(&[5, leaf(request, values, node.start)]));
+    tree::fold_node(node, &mut lookup, &mut add).unwrap_or(0)
+}
+
+/// What the user's loop makes of the results.
+pub(crate) fn cost(leaves: u32, results: &[(Node, u64)]) -> Option<u64> {
+    let results: BTreeMap<Node, u64> = results.iter().copied().collect();
+    tree::fold(leaves, |node| results.get(&node).copied(), add)
+}
+
+/// All sums of a trainer's run.
+pub(crate) fn parts(request: &Request<u64>, pieces: &[Piece], values: u64, run: Node) -> Vec<Part<u64>> {
+    let leaves = u32::try_from(request.leaves.len()).unwrap_or(0);
+    let dense: Vec<Node> = tree::nodes_of(run, leaves).collect();
+    let single: Vec<Node> = (run.start..run.end).map(|leaf| Node::new(leaf, leaf + 1)).collect();
+    let mut parts = Vec::new();
+    for piece in pieces {
+        let nodes = if piece.gradient == Gradient::Dense { &dense } else { &single };
+        parts.extend(nodes.iter().map(|&node| Part {
+            piece: piece.id,
+            node,
+            sum: gradient(request, values, piece.id, node),
+        }));
+    }
+    parts
+}
+
+/// What a server finds out about its pieces' sums for all servers.
+pub(crate) fn measure(sums: impl Iterator<Item = (u32, u64)>) -> u64 {
+    sums.fold(9, |measure, (piece, sum)| hash(&[8, measure, u64::from(piece), sum]))
+}
+
+/// A piece after an update, which depends on what all servers have measured. In asynchronous training any order is right,
+/// so only what is applied counts, and how often.
+pub(crate) fn updated(
+    alone: bool,
+    state: u64,
+    (header, plan): (u64, u32),
+    sum: u64,
+    measures: &[u64],
+) -> u64 {
+    if alone {
+        return state.wrapping_add(hash(&[7, header, u64::from(plan)]));
+    }
+    hash(&[6, state, header, u64::from(plan), sum, hash(measures)])
+}
+
+/// The sum that a server makes of a cover.
+pub(crate) fn sum(leaves: u32, update: &Update<u64>) -> Option<u64> {
+    let sums: BTreeMap<Node, u64> = update.cover.iter().copied().collect();
+    tree::fold(leaves, |node| sums.get(&node).copied(), add)
+}
+
+/// What the user's loop does with a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It commits the step.
+    Normal,
+    /// The cost is not finite: it abandons the step.
+    NotFinite,
+    /// The network has an error.
+    Error,
+    /// Who computes the first leaf dies.
+    Deadly,
+}
+
+/// A batch of the user's loop.
+#[derive(Clone, Debug)]
+pub(crate) struct Batch {
+    pub(crate) request: Request<u64>,
+    pub(crate) kind: Kind,
+    /// Whether the loop looks at the values after it.
+    pub(crate) fetch: bool,
+}
+
+/// A training.
+#[derive(Clone, Debug)]
+pub(crate) struct Training {
+    /// Whether it is asynchronous.
+    pub(crate) alone: bool,
+    pub(crate) plans: Vec<Plan<u64>>,
+    /// The initial state of each piece, and the server that holds it.
+    pub(crate) pieces: Vec<(u64, u32)>,
+    pub(crate) batches: Vec<Batch>,
+}
+
+/// The same training on one machine.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reference {
+    /// The pieces at each version.
+    pub(crate) states: Vec<Vec<u64>>,
+    pub(crate) log: Vec<Entry>,
+    /// The cost of each step of the log.
+    pub(crate) costs: Vec<u64>,
+}
+
+impl Training {
+    /// The values of a plan in a state of all pieces.
+    pub(crate) fn values(&self, plan: u32, states: &[u64]) -> u64 {
+        let pieces = &self.plans[plan as usize].pieces;
+        // Each server's values have a mark of their own.
+        let servers = self.servers();
+        (0..servers).fold(0, |sum: u64, server| {
+            let own = pieces.iter().filter(|piece| piece.server == server);
+            sum.wrapping_add(values(own.map(|piece| (piece.id, states[piece.id as usize]))))
+        })
+    }
+
+    pub(crate) fn servers(&self) -> u32 {
+        self.pieces.iter().map(|&(_, server)| server + 1).max().unwrap_or(0)
+    }
+
+    /// Trains on one machine.
+    pub(crate) fn reference(&self) -> Reference {
+        let mut states: Vec<u64> = self.pieces.iter().map(|&(state, _)| state).collect();
+        let mut reference = Reference { states: vec![states.clone()], ..Reference::default() };
+        for Batch { request, .. } in self.batches.iter().filter(|batch| batch.kind == Kind::Normal) {
+            let leaves = u32::try_from(request.leaves.len()).unwrap_or(0);
+            let all = Node::new(0, leaves);
+            let values = self.values(request.plan, &states);
+            let plan = &self.plans[request.plan as usize];
+            let sum = |piece: &Piece| gradient(request, values, piece.id, all);
+            let measure = |server: u32| {
+                let own = plan.pieces.iter().filter(|piece| piece.server == server);
+                measure(own.map(|piece| (piece.id, sum(piece))))
+            };
+            let measures: Vec<u64> = match plan.measures {
+                true => (0..self.servers()).map(measure).collect(),
+                false => Vec::new(),
+            };
+            for piece in &plan.pieces {
+                let state = &mut states[piece.id as usize];
+                let of = (request.header, request.plan);
+                *state = updated(self.alone, *state, of, sum(piece), &measures);
+            }
+            reference.states.push(states.clone());
+            reference.costs.push(result(request, values, all));
+            let Request { plan, pass, batch, rows, .. } = *request;
+            reference.log.push(Entry { version: reference.log.len() as u64, plan, pass, batch, rows });
+        }
+        reference
+    }
+}

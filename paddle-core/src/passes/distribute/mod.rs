@@ -1,0 +1,273 @@
+//! `distribute`: turns a training step in shards into the programs of a cluster: that of the trainers, and one for each
+//! parameter server.
+//!
+//! A trainer receives the parameters, computes shards, adds up their gradients in the order of the tree, and sends the sums of
+//! complete subtrees. A server has pieces of the parameters; it updates each from the sum over all shards. Of a table that is
+//! only looked up, a trainer gets the rows that its shard needs, and it sends the rows of a sparse gradient shard by shard.
+//!
+//! All this changes where things are computed, and no bit of them.
+
+mod norms;
+mod placement;
+
+use std::cell::{Cell, RefCell};
+
+pub use self::placement::{Piece, Placed, Placement, SMALLEST_PIECE};
+use super::accumulate::{SITE, accumulate, refuse_lazy, when};
+use super::clip::clip;
+use super::optimize::{LookedUp, Settings, UpdateRule, clip_by_own_bounds, optimize_clipped};
+use super::pipeline::{Pass, PassError, Pipeline, gradients_of_shards};
+use super::scalar_input::create_scalar;
+use super::shard::Sharding;
+use crate::ops::{
+    FetchBarrier, Fill, GradientError, Listen, Op, Operator, ParameterUse, Prefetch, Program, Receive, Send,
+    SendBarrier, SendRows, Update,
+};
+use crate::program::{
+    BlockId, BuildError, DType, ParameterGradient, ParameterOptions, RowsId, Site, Type, VarId,
+};
+
+/// The programs of a training step on a cluster.
+#[derive(Clone, Debug)]
+pub struct DistributedTraining {
+    /// Computes a shard. Its inputs are those of [`ShardedTraining::compute`](super::ShardedTraining::compute), and behind
+    /// them `sends`: whether the shard is the last of a subtree, whose sum is then sent.
+    pub trainer: Program,
+    /// For each server, the program that updates its pieces. Its inputs are the learning rates.
+    pub servers: Vec<Program>,
+    /// The names of the pieces whose gradients are sent as sums of subtrees.
+    pub dense: Vec<String>,
+    /// The names of the pieces whose gradients are sent as rows, shard by shard.
+    pub sparse: Vec<String>,
+    /// The names of the pieces of tables of which trainers get rows as they need them.
+    pub by_rows: Vec<String>,
+    /// Whether servers share something before they update. Then their programs have two parts: `share` belongs to the first.
+    pub shares: bool,
+    /// The further inputs of a shard, and what its outputs add up to.
+    pub sharding: Sharding,
+}
+
+impl DistributedTraining {
+    /// From a network to its training step on a cluster, see [`ShardedTraining`](super::ShardedTraining). `placement` has all
+    /// parameters of the network.
+    ///
+    /// Errors like `ShardedTraining`, and if the update of a piece would not be the piece of the update.
+    pub fn new(
+        network: &Program,
+        batch: Option<RowsId>,
+        settings: &Settings,
+        is_frozen: &dyn Fn(&str) -> bool,
+        rule: &UpdateRule<'_>,
+        placement: &Placement,
+    ) -> Result<Self, PassError> {
+        let (mut trainer, sharding) = gradients_of_shards(network, batch, is_frozen)?;
+        let trained: Vec<_> = trainer
+            .gradients()
+            .iter()
+            .map(|pair| {
+                let options = trainer.parameter_options(pair.parameter).clone();
+                (trainer.var(pair.parameter).name.clone(), options)
+            })
+            .collect();
+        let servers: Vec<Program> = (0..placement.servers().get())
+            .map(|server| update_of(server, &trained, placement, settings, rule))
+            .collect::<Result<_, _>>()?;
+        for update in &servers {
+            refuse_lazy(&trainer, update)?;
+        }
+        let (sent, rows) = (RefCell::new([Vec::new(), Vec::new()]), RefCell::new(Vec::new()));
+        Pipeline::new([
+            Pass::new("accumulate", |program| {
+                *sent.borrow_mut() = send(program, placement)?;
+                Ok(())
+            }),
+            Pass::new("receive", |program| {
+                *rows.borrow_mut() = receive(program, placement)?;
+                Ok(())
+            }),
+        ])
+        .run(&mut trainer)?;
+        let [dense, sparse] = sent.into_inner();
+        let by_rows = rows.into_inner();
+        let shares = shares(servers.iter());
+        Ok(DistributedTraining { trainer, servers, dense, sparse, by_rows, shares, sharding })
+    }
+}
+
+/// Whether the updates of servers share something about their gradients.
+pub(super) fn shares<'a>(mut updates: impl Iterator<Item = &'a Program>) -> bool {
+    let has_share = |program: &Program| {
+        program.block(Program::GLOBAL).ops.iter().any(|operator| matches!(operator.op, Op::Share(_)))
+    };
+    updates.any(has_share)
+}
+
+fn refuse(message: impl Into<String>) -> PassError {
+    GradientError { place: None, message: message.into() }.into()
+}
+
+/// The program of a server: it listens for the gradients of its pieces, and updates them.
+pub(super) fn update_of(
+    server: u32,
+    trained: &[(String, ParameterOptions)],
+    placement: &Placement,
+    settings: &Settings,
+    rule: &UpdateRule<'_>,
+) -> Result<Program, PassError> {
+    let mut program = Program::new();
+    let clipped = trained.iter().filter(|(_, options)| options.trainable);
+    let clipped: Vec<&str> = clipped.map(|(parameter, _)| parameter.as_str()).collect();
+    let shares = norms::are_shared(settings.clip, &clipped, placement);
+    let site = if shares { norms::BEFORE } else { SITE };
+    for (parameter, options) in trained {
+        for piece in placement.of(parameter).filter(|piece| piece.server == server) {
+            let ty = Type::new(piece.dtype, piece.dims.iter().map(|&dim| dim as i64).collect::<Vec<_>>());
+            // The values come from a checkpoint, or from the process that started the job.
+            let initializer = Fill::zeros(ty.clone()).into();
+            let wanted = ParameterUse { initializer, options: options.clone(), site: Site::default() };
+            let own = program.create_parameter(&piece.name, wanted)?;
+            let listen = Listen { piece: piece.name.clone(), ty };
+            let gradient = program.append_op(Program::GLOBAL, listen, &[], site)?[0];
+            program.record_gradient(own, gradient);
+        }
+    }
+    let updates_from = Cell::new(0);
+    let clips = |program: &mut Program, pairs: &mut [ParameterGradient]| {
+        clip_by_own_bounds(program, pairs, site)?;
+        match settings.clip {
+            Some(how) if shares => norms::clip_pieces(program, pairs, how, &clipped, placement)?,
+            Some(how) => clip(program, pairs, how, site)?,
+            None => {}
+        }
+        updates_from.set(program.block(Program::GLOBAL).ops.len());
+        Ok(())
+    };
+    Pipeline::new([Pass::new("optimize", |program| {
+        Ok(optimize_clipped(program, settings, rule, &clips).map(drop)?)
+    })])
+    .run(&mut program)?;
+    for pair in program.gradients().to_vec() {
+        program.forget_gradient(pair.parameter);
+    }
+    let cut =
+        placement.pieces().iter().filter(|piece| piece.server == server && piece.name != piece.parameter);
+    if let (Some(operator), Some(piece)) = (mixes_elements(&program, updates_from.get()), cut.clone().next())
+    {
+        return Err(refuse(format!(
+            "`{}` updates an element by others of its parameter, and `{}` is in pieces on several servers; place \
+             parameters whole",
+            program.called(operator),
+            piece.parameter
+        )));
+    }
+    Ok(program)
+}
+
+/// An operator from `from` on that updates elements by others.
+fn mixes_elements(program: &Program, from: usize) -> Option<&Operator> {
+    program.block(Program::GLOBAL).ops[from..].iter().find(|operator| match &operator.op {
+        Op::Update(update) => matches!(update, Update::Lamb(_)),
+        Op::Store(_) => false,
+        op => !op.effects().element_wise,
+    })
+}
+
+/// Appends the sums of gradients, and what sends them. Returns the names of the pieces that are sent as sums, and of those
+/// that are sent as rows.
+pub(super) fn send(program: &mut Program, placement: &Placement) -> Result<[Vec<String>; 2], BuildError> {
+    let name = |program: &Program, parameter: VarId| program.var(parameter).name.clone();
+    let mut rows = Vec::new();
+    for pair in program.gradients().to_vec() {
+        if let Some(looked_up) = LookedUp::of(program, pair.gradient) {
+            rows.push((name(program, pair.parameter), looked_up));
+            // The server adds up the rows.
+            program.forget_gradient(pair.parameter);
+        }
+    }
+    let sums = accumulate(program)?;
+    let sends = create_scalar(program, "sends", DType::Bool)?;
+    let [mut dense, mut sparse] = [Vec::new(), Vec::new()];
+    when(program, sends, |program, block| {
+        for pair in &sums {
+            let parameter = name(program, pair.parameter);
+            for piece in placement.of(&parameter) {
+                let [begin, end] = [piece.rows.start as i64, piece.rows.end as i64];
+                let op = Send { piece: piece.name.clone(), to: piece.server.into(), begin, end };
+                program.append_op(block, op, &[pair.gradient], SITE)?;
+                dense.push(piece.name.clone());
+            }
+        }
+        Ok(())
+    })?;
+    for (parameter, LookedUp { lookups, padding_idx }) in rows {
+        let inputs: Vec<VarId> = lookups.into_iter().flatten().collect();
+        for piece in placement.of(&parameter) {
+            let [begin, end] = [piece.rows.start as i64, piece.rows.end as i64];
+            let (piece, to) = (piece.name.clone(), piece.server.into());
+            sparse.push(piece.clone());
+            let op = SendRows { piece, to, begin, end, padding_idx };
+            program.append_op(Program::GLOBAL, op, &inputs, SITE)?;
+        }
+    }
+    program.append_op(Program::GLOBAL, SendBarrier, &[], SITE)?;
+    Ok([dense, sparse])
+}
+
+/// Inserts what receives the parameters that the program reads, in front of all, and what gets the rows of tables, in front of
+/// their lookups. Returns the names of the pieces of these tables.
+pub(super) fn receive(program: &mut Program, placement: &Placement) -> Result<Vec<String>, BuildError> {
+    let site = Site::default();
+    let (mut front, mut by_rows) = (Vec::new(), Vec::new());
+    for parameter in program.parameters().collect::<Vec<_>>() {
+        let name = program.var(parameter).name.clone();
+        let Some(lookups) = lookups_of(program, parameter) else {
+            for piece in placement.of(&name) {
+                let [begin, end] = [piece.rows.start as i64, piece.rows.end as i64];
+                front.push((
+                    Receive { piece: piece.name.clone(), from: piece.server.into(), begin, end },
+                    parameter,
+                ));
+            }
+            continue;
+        };
+        by_rows.extend(placement.of(&name).map(|piece| piece.name.clone()));
+        for ids in lookups {
+            let reads = |operator: &Operator| {
+                matches!(operator.op, Op::LookupTable(_)) && operator.inputs == [ids, parameter]
+            };
+            let at = program.block(Program::GLOBAL).ops.iter().position(reads).unwrap_or(0);
+            for (k, piece) in placement.of(&name).enumerate() {
+                let [begin, end] = [piece.rows.start as i64, piece.rows.end as i64];
+                let op = Prefetch { piece: piece.name.clone(), from: piece.server.into(), begin, end };
+                program.insert_at(Program::GLOBAL, at + k, op.into(), &[parameter, ids], site)?;
+            }
+        }
+    }
+    program.insert_at(Program::GLOBAL, 0, FetchBarrier.into(), &[], site)?;
+    for (op, parameter) in front.into_iter().rev() {
+        program.insert_at(Program::GLOBAL, 0, op.into(), &[parameter], site)?;
+    }
+    Ok(by_rows)
+}
+
+/// The ids by which a table is looked up, if nothing else reads its elements; each once.
+fn lookups_of(program: &Program, table: VarId) -> Option<Vec<VarId>> {
+    let mut all = Vec::new();
+    for (at, block) in program.blocks().iter().enumerate() {
+        for operator in block.ops.iter().filter(|operator| operator.read().any(|read| read == table)) {
+            match (&operator.op, &operator.inputs[..]) {
+                (Op::LookupTable(_), &[ids, _]) if BlockId(at as u32) == Program::GLOBAL => all.push(ids),
+                _ => return None,
+            }
+        }
+        if block.results.contains(&table) {
+            return None;
+        }
+    }
+    if all.is_empty() || program.outputs().contains(&table) {
+        return None;
+    }
+    all.sort_unstable();
+    all.dedup();
+    Some(all)
+}

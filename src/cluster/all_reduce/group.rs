@@ -1,0 +1,431 @@
+//! The steps of ranks that train as equals: each computes some shards of every batch, adds up the gradients of its pieces of the
+//! parameters, updates these pieces, and gives them to all.
+//!
+//! The programs are those of trainers and parameter servers; a rank runs one of each. What a trainer sends to a server is a
+//! reduce-scatter then, and what it receives an all-gather. So the bits are those of one machine with as many shards. A rank that is a
+//! stage computes its part of all shards instead, and keeps its values.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use paddle_cluster::machine::{Reader, Update};
+use paddle_cluster::message::{Epoch, Step, Task, Wanted};
+use paddle_cluster::tree::Node;
+use paddle_core::passes::distribute::{DistributedTraining, Placement};
+use paddle_core::passes::stages::{Stage, StagedTraining};
+use paddle_core::plan::{Arithmetic, RunError};
+use paddle_engines::collective::Collective;
+use paddle_kernels::cpu::Cpu;
+use prost::Message;
+
+use super::said::{PartDesc, StepDesc, difference, digest, same};
+use super::stages::Stages;
+use super::{Group, Passing};
+use crate::Error;
+use crate::batch::Table;
+use crate::cluster::compute::{Computed, Gradients};
+use crate::cluster::desc::{EncodedProgram, MomentDesc, OutputsDesc, PieceValues, PlanDesc, ValuesDesc};
+use crate::cluster::job::{EVERYTHING, everything, object_of, plan_of, put_together};
+use crate::cluster::pieces::Pieces;
+use crate::cluster::{ClusterError, Placed, StepOf, leaf, values};
+use crate::element::Values;
+use crate::trainer::FedShards;
+
+/// What this rank knows of a training.
+pub(crate) struct GroupJob {
+    group: Arc<Group>,
+    /// None behind the end.
+    way: Option<Box<dyn Collective>>,
+    placement: Placement,
+    /// What computes shards, with the values of all parameters.
+    gradients: Gradients,
+    /// The pieces that this rank updates, and the updaters' states of them.
+    pieces: Pieces,
+    plans: u32,
+    /// The plans whose updates need what the ranks share about their gradients.
+    sharing: BTreeSet<u32>,
+    /// The number of updates so far.
+    version: u64,
+    /// The values of all parameters. Stages have those of the others as they were when all ranks last gave them.
+    values: Vec<Placed>,
+    /// If each rank has a part of the network.
+    stages: Option<Stages>,
+    waiting: Option<Waiting>,
+    /// Whether this rank was told to stop, and whether one of all ranks was before the newest step.
+    stop: Stop,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Stop {
+    wanted: bool,
+    agreed: bool,
+}
+
+/// A step that waits for a verdict.
+struct Waiting {
+    plan: u32,
+    header: Bytes,
+    leaves: u32,
+    updates: Vec<Update<Bytes>>,
+}
+
+/// The leaves that a rank computes of so many.
+fn run_of(rank: u32, size: u32, leaves: u32) -> Node {
+    let border = |rank: u32| (u64::from(leaves) * u64::from(rank) / u64::from(size)) as u32;
+    Node::new(border(rank), border(rank + 1))
+}
+
+impl GroupJob {
+    /// Begins with these values, which have to be the same in all ranks.
+    pub(in crate::cluster) fn begin(
+        group: Arc<Group>,
+        in_stages: bool,
+        placement: Placement,
+        values: Vec<Placed>,
+    ) -> Result<Self, Error> {
+        let backend = Cpu::new()?;
+        let mut way = group.meet()?;
+        let digest = digest(&values);
+        same(&mut *way, digest, "other parameters or other states of its updater")
+            .map_err(|error| group.explain(error))?;
+        let mut stages = None;
+        if in_stages {
+            let passing = Passing::new(way);
+            stages = Some(Stages::new(passing.clone()));
+            way = Box::new(passing);
+        }
+        let mut pieces = Pieces::new(backend.clone(), way.rank());
+        pieces.learn(EVERYTHING, &everything(&placement))?;
+        let own = object_of(way.rank(), &placement, &values).encode_to_vec();
+        pieces.restore(own.into(), 0)?;
+        Ok(GroupJob {
+            group,
+            way: Some(way),
+            placement,
+            gradients: Gradients::new(backend),
+            pieces,
+            plans: EVERYTHING,
+            sharing: BTreeSet::new(),
+            version: 0,
+            values: values.into_iter().filter(|value| value.state.is_none()).collect(),
+            stages,
+            waiting: None,
+            stop: Stop::default(),
+        })
+    }
+
+    pub(crate) fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    fn way(&mut self) -> Result<&mut dyn Collective, ClusterError> {
+        let ended = || ClusterError::Ended { why: "it is over".to_string() };
+        Ok(&mut **self.way.as_mut().ok_or_else(ended)?)
+    }
+
+    /// Whether to stop behind this step, as all ranks see it. `wanted` is what this rank was told; the others hear it with the next step.
+    pub(crate) fn stops(&mut self, wanted: bool) -> bool {
+        self.stop.wanted |= wanted;
+        self.stop.agreed
+    }
+
+    /// Does something with the other ranks.
+    fn together<T>(
+        &mut self,
+        what: impl FnOnce(&mut dyn Collective) -> Result<T, ClusterError>,
+    ) -> Result<T, ClusterError> {
+        what(self.way()?).map_err(|error| self.group.explain(error))
+    }
+
+    /// Ends the job, when the other ranks have come to its end, too.
+    pub(crate) fn finish(&mut self) {
+        self.way = None;
+    }
+
+    /// Adds the programs of a training step. Returns the number of the plan.
+    pub(crate) fn plan(
+        &mut self,
+        training: &DistributedTraining,
+        trainer: u32,
+        arithmetic: Arithmetic,
+    ) -> Result<u32, Error> {
+        let (mut desc, _) = plan_of(training, &self.placement, trainer, arithmetic);
+        // All values are in all ranks.
+        desc.pieces.iter_mut().for_each(|piece| piece.by_rows = false);
+        self.learn(&desc, crc32fast::hash(&desc.encode_to_vec()), training.shares)
+    }
+
+    /// Adds the programs of a training step in stages. Returns the number of the plan.
+    pub(crate) fn plan_stages(
+        &mut self,
+        training: &StagedTraining,
+        trainer: u32,
+        arithmetic: Arithmetic,
+    ) -> Result<u32, Error> {
+        let rank = self.way()?.rank();
+        let mut hasher = crc32fast::Hasher::new();
+        let mut own = None;
+        for (number, Stage { compute, passes_on, .. }) in (0..).zip(&training.stages) {
+            let desc = PlanDesc {
+                trainer: EncodedProgram::of(compute),
+                passes_on: *passes_on,
+                servers: training.stages.iter().map(|stage| EncodedProgram::of(&stage.update)).collect(),
+                states_of: trainer,
+                ..everything(&self.placement).with(arithmetic)
+            };
+            hasher.update(&desc.encode_to_vec());
+            if number == rank {
+                own = Some(desc);
+            }
+        }
+        let own = own.ok_or(ClusterError::Message { what: "a rank" })?;
+        let plan = self.learn(&own, hasher.finalize(), training.shares)?;
+        if let Some(stages) = &mut self.stages {
+            stages.learn(plan, training, rank);
+        }
+        Ok(plan)
+    }
+
+    /// Learns the programs of this rank. `hash` is the same in all ranks if they have one plan.
+    fn learn(&mut self, desc: &PlanDesc, hash: u32, shares: bool) -> Result<u32, Error> {
+        self.together(|way| same(way, hash, "another network, updater or set of options"))?;
+        self.plans += 1;
+        if shares {
+            self.sharing.insert(self.plans);
+        }
+        self.gradients.learn(self.plans, desc, None)?;
+        self.pieces.learn(self.plans, desc)?;
+        for Placed { parameter, values, .. } in &self.values {
+            let is_own = self.stages.is_none() || self.is_own(parameter);
+            // A stage has the newest values of what it updates, whatever plan has updated it last.
+            if is_own {
+                self.gradients.set(parameter, values.as_slice());
+            }
+        }
+        Ok(self.plans)
+    }
+
+    /// Whether this rank has a parameter, or a piece of it.
+    fn is_own(&self, parameter: &str) -> bool {
+        let rank = self.pieces.rank();
+        self.placement.of(parameter).any(|piece| piece.server == rank)
+    }
+
+    /// Whether each rank has a part of the network.
+    pub(crate) fn is_in_stages(&self) -> bool {
+        self.stages.is_some()
+    }
+
+    /// Computes the gradients of a batch, with the other ranks. Returns the outputs of each shard.
+    /// [`commit`](Self::commit) or [`abandon`](Self::abandon) has to follow.
+    pub(crate) fn compute(
+        &mut self,
+        StepOf { plan, seed, step, rate, .. }: StepOf,
+        table: &Table,
+        shards: &mut FedShards,
+    ) -> Result<Vec<Vec<f64>>, Error> {
+        let rows = table.rows()?;
+        let leaves = shards.of(rows) as u32;
+        let header = Bytes::from(MomentDesc { seed, step, rate }.encode_to_vec());
+        let mut said = StepDesc { header: header.clone(), plan, rows: rows as u64, ..StepDesc::default() };
+        said.stops = self.stop.wanted;
+        let own = self.compute_own(&mut said, table, shards, leaves);
+        let (parts, failed) = match own {
+            Ok(Computed { parts, results }) => {
+                for (_, outputs) in results {
+                    let outputs = OutputsDesc::decode(outputs);
+                    said.outputs
+                        .extend(outputs.map_err(|_| ClusterError::Message { what: "a result" })?.leaves);
+                }
+                (parts, None)
+            }
+            Err(error) => {
+                said.error = Some(error.to_string());
+                said.follows = matches!(&error, Error::Run(RunError::Exchange { .. }));
+                (Vec::new(), Some(error))
+            }
+        };
+        let mut to = vec![said.clone(); self.way()?.size() as usize];
+        for part in parts {
+            let owner = self.placement.pieces().get(part.piece as usize).map_or(0, |piece| piece.server);
+            let Node { start, end } = part.node;
+            to[owner as usize].parts.push(PartDesc { piece: part.piece, start, end, sum: part.sum });
+        }
+        let to = to.into_iter().map(|desc| desc.encode_to_vec().into()).collect();
+        let heard = self.together(|way| Ok(way.all_to_all(to)?))?;
+        let failed_itself = failed.is_some() && !said.follows;
+        let heard = heard.into_iter().map(StepDesc::decode).collect::<Result<Vec<_>, _>>();
+        let heard = heard.map_err(|_| ClusterError::Message { what: "a step" })?;
+        let of_others = heard.iter().zip(0..).filter(|(desc, _)| !desc.follows);
+        let first = of_others.filter_map(|(desc, rank)| Some((rank, desc.error.as_ref()?))).next();
+        match (failed, first) {
+            (None, None) => {}
+            // What is missing in this rank is missing because of the other one.
+            (_, Some((rank, message))) if !failed_itself => {
+                return Err(ClusterError::Step { message: format!("rank {rank}: {message}") }.into());
+            }
+            (Some(error), _) => return Err(error),
+            (None, Some(_)) => return Err(ClusterError::Message { what: "a step" }.into()),
+        }
+        let (mut of_ranks, mut covers) = (Vec::new(), BTreeMap::<u32, Vec<(Node, Bytes)>>::new());
+        for (rank, desc) in (0..).zip(heard) {
+            if let Some(what) = difference(&desc, &said) {
+                return Err(ClusterError::Apart { rank, what }.into());
+            }
+            self.stop.agreed |= desc.stops;
+            of_ranks.push(desc.outputs.into_iter().map(|leaf| leaf.outputs).collect::<Vec<_>>());
+            for PartDesc { piece, start, end, sum } in desc.parts {
+                covers.entry(piece).or_default().push((Node::new(start, end), sum));
+            }
+        }
+        let updates = covers.into_iter().map(|(piece, cover)| Update { piece, cover }).collect();
+        self.waiting = Some(Waiting { plan, header, leaves, updates });
+        Ok(match &self.stages {
+            Some(stages) => stages.merge(plan, &of_ranks, leaves as usize),
+            None => of_ranks.into_iter().flatten().collect(),
+        })
+    }
+
+    /// Computes the shards of this rank.
+    fn compute_own(
+        &mut self,
+        said: &mut StepDesc,
+        table: &Table,
+        shards: &mut FedShards,
+        leaves: u32,
+    ) -> Result<Computed, Error> {
+        let mut encode = |at: u32| -> Result<Bytes, Error> {
+            shards.take(table, at as usize)?;
+            Ok(leaf::encode((0..shards.len(table)).map(|k| shards.feed(table, k))).into())
+        };
+        said.sample = crc32fast::hash(&encode((self.version % u64::from(leaves.max(1))) as u32)?);
+        let way = self.way()?;
+        let (rank, size) = (way.rank(), way.size());
+        // A stage has a part of all shards.
+        let run = match &self.stages {
+            Some(_) => Node::new(0, leaves),
+            None => run_of(rank, size, leaves),
+        };
+        if run.leaves() == 0 {
+            return Ok(Computed { parts: Vec::new(), results: Vec::new() });
+        }
+        let rows = (run.start..run.end).map(encode).collect::<Result<_, _>>()?;
+        let step = Step { version: self.version, attempt: 0 };
+        let task = Task {
+            number: 0,
+            step,
+            plan: said.plan,
+            header: said.header.clone(),
+            leaves,
+            run,
+            rows,
+            servers: [].into(),
+            alone: None,
+        };
+        match &self.stages {
+            Some(stages) => {
+                stages.way.begin();
+                self.gradients.compute_stage(&task, stages.ahead(said.plan), &stages.way)
+            }
+            None => self.gradients.compute(&task, &[]),
+        }
+    }
+
+    /// Applies the step that was computed, and gives the new values to all ranks.
+    pub(crate) fn commit(&mut self) -> Result<(), Error> {
+        let Some(Waiting { plan, header, leaves, updates }) = self.waiting.take() else { return Ok(()) };
+        let before = self.version;
+        self.version += 1;
+        let step = Step { version: before, attempt: 0 };
+        // A norm of all gradients together is a sum over the ranks.
+        let measures = match self.sharing.contains(&plan) {
+            false => Vec::new(),
+            true => {
+                let own = self.pieces.measure(step, plan, &header, leaves, &updates)?;
+                self.together(|way| Ok(way.all_gather(own)?))?
+            }
+        };
+        self.pieces.apply(step, (plan, &header), leaves, &updates, &measures, self.version)?;
+        let all = self.changed(plan, before)?;
+        let mut changed: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+        for of_piece in &all {
+            let piece = self.placement.pieces().get(of_piece.id as usize);
+            let piece = piece.ok_or(ClusterError::Message { what: "values" })?;
+            changed.entry(&piece.parameter).or_default().push((piece, of_piece));
+        }
+        for Placed { parameter, values, .. } in &mut self.values {
+            let Some(pieces) = changed.get(parameter.as_str()) else { continue };
+            for (piece, of_piece) in pieces {
+                let begin = piece.rows.start * piece.row_elements();
+                let room = values.part_mut(begin..begin + piece.elements());
+                if !values::fill(room, &of_piece.value) {
+                    return Err(ClusterError::Message { what: "values" }.into());
+                }
+            }
+            self.gradients.set(parameter, values.as_slice());
+        }
+        Ok(())
+    }
+
+    /// Applies nothing of the step that was computed. All ranks have come to the same verdict.
+    pub(crate) fn abandon(&mut self) {
+        self.waiting = None;
+    }
+}
+
+impl GroupJob {
+    /// All values, with the updaters' states, as they are after the steps so far. All ranks have to ask.
+    pub(crate) fn fetch(&mut self) -> Result<Vec<Placed>, Error> {
+        let own = self.pieces.read(&reader(EVERYTHING, None))?;
+        let all = self.together(|way| Ok(way.all_gather(own)?))?;
+        let all = put_together(&self.placement, all)?;
+        if let Some(stages) = &mut self.stages {
+            stages.gathered = self.version;
+            self.values.clear();
+            for Placed { parameter, dims, values, .. } in all.iter().filter(|value| value.state.is_none()) {
+                let (parameter, dims) = (parameter.clone(), dims.clone());
+                self.values.push(Placed { parameter, state: None, dims, values: copy_of(values)? });
+            }
+        }
+        Ok(all)
+    }
+
+    /// The values of the parameters as they are after the steps so far.
+    pub(crate) fn parameters(&self) -> Result<Vec<(String, Values)>, Error> {
+        if self.stages.as_ref().is_some_and(|stages| stages.gathered != self.version) {
+            return Err(ClusterError::InStages.into());
+        }
+        self.values
+            .iter()
+            .map(|Placed { parameter, values, .. }| Ok((parameter.clone(), copy_of(values)?)))
+            .collect()
+    }
+
+    /// The pieces that have changed since a version: those of all ranks, and those of this one, if it is a stage.
+    fn changed(&mut self, plan: u32, since: u64) -> Result<Vec<PieceValues>, Error> {
+        let own = self.pieces.read(&reader(plan, Some(since)))?;
+        let all = match self.stages {
+            Some(_) => vec![own],
+            None => self.together(|way| Ok(way.all_gather(own)?))?,
+        };
+        let mut pieces = Vec::new();
+        for values in all {
+            let values = ValuesDesc::decode(values).map_err(|_| ClusterError::Message { what: "values" })?;
+            pieces.extend(values.pieces);
+        }
+        Ok(pieces)
+    }
+}
+
+/// A question about the values of a plan that have changed since a version.
+fn reader(plan: u32, have: Option<u64>) -> Reader {
+    Reader { to: 0, wanted: Wanted { plan, version: None, have }, version: 0, epoch: Epoch::default() }
+}
+
+/// A copy of elements.
+fn copy_of(values: &Values) -> Result<Values, Error> {
+    let mut copy = Values::new(values.as_slice().dtype());
+    copy.try_append(values)?;
+    Ok(copy)
+}

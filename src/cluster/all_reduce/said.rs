@@ -1,0 +1,83 @@
+//! What ranks that train as equals say to each other: about a step, and that they do the same.
+
+use bytes::Bytes;
+use paddle_engines::collective::Collective;
+use prost::Message;
+
+use crate::cluster::desc::LeafOutputs;
+use crate::cluster::{ClusterError, Placed, values};
+
+/// What a rank says to another one about a step.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct StepDesc {
+    /// What has to be the same in all ranks.
+    #[prost(bytes = "bytes", tag = "1")]
+    pub(super) header: Bytes,
+    #[prost(uint32, tag = "2")]
+    pub(super) plan: u32,
+    #[prost(uint64, tag = "3")]
+    pub(super) rows: u64,
+    /// The checksum of one shard of the batch: in each step that of another one.
+    #[prost(fixed32, tag = "4")]
+    pub(super) sample: u32,
+    /// Why the rank could not compute its shards.
+    #[prost(string, optional, tag = "5")]
+    pub(super) error: Option<String>,
+    /// Whether it could not for want of what another rank has.
+    #[prost(bool, tag = "9")]
+    pub(super) follows: bool,
+    /// Whether the rank was told to stop behind this step.
+    #[prost(bool, tag = "8")]
+    pub(super) stops: bool,
+    #[prost(message, repeated, tag = "6")]
+    pub(super) outputs: Vec<LeafOutputs>,
+    /// The sums of the gradients of the other rank's pieces.
+    #[prost(message, repeated, tag = "7")]
+    pub(super) parts: Vec<PartDesc>,
+}
+
+/// A sum over the leaves of a node.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct PartDesc {
+    #[prost(uint32, tag = "1")]
+    pub(super) piece: u32,
+    #[prost(uint32, tag = "2")]
+    pub(super) start: u32,
+    #[prost(uint32, tag = "3")]
+    pub(super) end: u32,
+    #[prost(bytes = "bytes", tag = "4")]
+    pub(super) sum: Bytes,
+}
+
+/// Errors if a number is not the same in all ranks.
+pub(super) fn same(way: &mut dyn Collective, own: u32, what: &str) -> Result<(), ClusterError> {
+    let all = way.all_gather(Bytes::copy_from_slice(&own.to_le_bytes()))?;
+    match all.iter().position(|other| other[..] != own.to_le_bytes()) {
+        None => Ok(()),
+        Some(rank) => Err(ClusterError::Apart { rank: rank as u32, what: what.to_string() }),
+    }
+}
+
+/// A checksum of values and of what they belong to.
+pub(super) fn digest(values: &[Placed]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    for Placed { parameter, state, dims, values } in values {
+        hasher.update(format!("{parameter} {state:?} {dims:?}").as_bytes());
+        hasher.update(&values::bytes_of(values.as_slice()));
+    }
+    hasher.finalize()
+}
+
+/// What is not the same in another rank.
+pub(super) fn difference(other: &StepDesc, own: &StepDesc) -> Option<String> {
+    let what = match () {
+        () if other.plan != own.plan => "a step of another network or with other options",
+        () if other.header != own.header => "a step of another number, seed or learning rate",
+        () if other.rows != own.rows => {
+            return Some(format!("a batch of other size ({} rows, not {})", other.rows, own.rows));
+        }
+        () if other.sample != own.sample => "other rows in its batch",
+        () => return None,
+    };
+    Some(what.to_string())
+}

@@ -1,0 +1,263 @@
+//! What a trainer computes: gradients of leaves, and their sums over the nodes of the tree.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use paddle_cluster::message::{Part, Task};
+use paddle_cluster::tree::{Node, nodes_of};
+use paddle_core::ops::Program;
+use paddle_core::plan::{
+    Backend, Buffers, Executor, HostSlice, Part as RunPart, Storage, initialize_states, stored_name,
+};
+use paddle_core::program::DType;
+use paddle_kernels::cpu::Cpu;
+use prost::Message;
+
+use super::all_reduce::Passing;
+use super::desc::{LeafOutputs, MomentDesc, OutputsDesc, PieceDesc, PlanDesc, SumDesc, ValuesDesc};
+use super::leaf::{FedLeaf, Leaf, scalar};
+use super::mail::{Mailbox, Rows, Sent};
+use crate::Error;
+use crate::cluster::ClusterError;
+use crate::element::Values;
+use crate::session;
+use crate::trainer::join;
+
+/// The sums that were computed of a task, and the outputs of its nodes.
+pub(super) struct Computed {
+    pub(super) parts: Vec<Part<Bytes>>,
+    pub(super) results: Vec<(Node, Bytes)>,
+}
+
+/// The parameters of a trainer, and the plans that it has learned.
+pub(super) struct Gradients {
+    backend: Cpu,
+    storage: Storage,
+    parameters: Buffers<Cpu>,
+    plans: BTreeMap<u32, Plan>,
+}
+
+struct Plan {
+    executor: Executor<Cpu>,
+    /// Whether a stage sends something before it goes back.
+    passes_on: bool,
+    states: Buffers<Cpu>,
+    mail: Mailbox,
+    inputs: Vec<DType>,
+    /// The values of the inputs behind those of a leaf: how a shard joins, and whether the sums are sent.
+    joining: Vec<Values>,
+    pieces: Vec<PieceDesc>,
+}
+
+impl Gradients {
+    pub(super) fn new(backend: Cpu) -> Self {
+        Gradients { backend, storage: Storage::new(), parameters: Buffers::default(), plans: BTreeMap::new() }
+    }
+
+    /// Learns a plan. `rows` gives the rows of tables; without it, they are in the parameters.
+    pub(super) fn learn(
+        &mut self,
+        id: u32,
+        desc: &PlanDesc,
+        rows: Option<Box<dyn Rows>>,
+    ) -> Result<(), Error> {
+        let program = desc.trainer.decode()?;
+        for parameter in program.parameters() {
+            let var = program.var(parameter);
+            self.storage.insert(self.backend.element_bytes(var.ty.dtype), &var.name, &var.ty)?;
+        }
+        self.storage.allocate(&self.backend, &mut self.parameters, "the parameter")?;
+        let (storage, states) = states_of(&self.backend, &program)?;
+        let (backend, arithmetic) = (self.backend.clone(), desc.arithmetic());
+        let mut executor = Executor::with_states(backend, &program, &self.storage, &storage, arithmetic)?;
+        let mail = Mailbox::default();
+        mail.open().rows = rows;
+        executor.set_exchange(Box::new(mail.clone()));
+        let passes_on = desc.passes_on;
+        let inputs: Vec<_> = program.inputs().iter().map(|&input| program.ty(input).dtype).collect();
+        let pieces = desc.pieces.clone();
+        self.plans
+            .insert(id, Plan { executor, passes_on, states, mail, inputs, joining: Vec::new(), pieces });
+        Ok(())
+    }
+
+    /// Sets the values of a parameter, if a plan uses it.
+    pub(super) fn set(&mut self, parameter: &str, values: HostSlice<'_>) {
+        if let Some(stored) = self.storage.find(parameter) {
+            self.parameters.upload(&self.backend, stored, values);
+        }
+    }
+
+    /// Computes a task as a stage: all leaves, each of them forward and then forward and back. So many leaves are forward ahead of those
+    /// that are back, so that other stages have something to do.
+    pub(super) fn compute_stage(
+        &mut self,
+        task: &Task<Bytes>,
+        ahead: u32,
+        stage: &Passing,
+    ) -> Result<Computed, Error> {
+        let plan = self.plans.get_mut(&task.plan).ok_or(ClusterError::Message { what: "a task" })?;
+        plan.begin(&task.header, BTreeMap::new())?;
+        plan.mail.open().stage = Some(stage.clone());
+        let mut computed = Computed { parts: Vec::new(), results: Vec::new() };
+        let (mut outputs, mut waiting) = (OutputsDesc::default(), BTreeMap::new());
+        let node = Node::new(0, task.leaves);
+        for at in 0..task.leaves + ahead {
+            if let Some(leaf) = task.rows.get(at as usize) {
+                let place = (at as usize, task.leaves as usize);
+                waiting.insert(at, plan.go_forward(place, leaf, &mut self.parameters)?);
+            }
+            let Some(back) = at.checked_sub(ahead) else { continue };
+            let received = waiting.remove(&back).unwrap_or_default();
+            let leaf = task.rows.get(back as usize).ok_or(ClusterError::Message { what: "a task" })?;
+            {
+                let mut mail = plan.mail.open();
+                (mail.leaf, mail.stash) = (back, received);
+            }
+            let (k, count) = (back as usize, task.leaves as usize);
+            plan.leaf((node, k, count), leaf, &mut self.parameters, (&mut computed, &mut outputs))?;
+        }
+        computed.results.push((node, outputs.encode_to_vec().into()));
+        Ok(computed)
+    }
+
+    /// Computes a task, with the values that each server gave.
+    pub(super) fn compute(&mut self, task: &Task<Bytes>, values: &[Bytes]) -> Result<Computed, Error> {
+        let plan = self.plans.get_mut(&task.plan).ok_or(ClusterError::Message { what: "a task" })?;
+        let mut received = BTreeMap::new();
+        for values in values {
+            let values =
+                ValuesDesc::decode(values.clone()).map_err(|_| ClusterError::Message { what: "values" })?;
+            for piece in values.pieces {
+                if let Some(known) = plan.pieces.iter().find(|known| known.id == piece.id) {
+                    received.insert(known.name.clone(), piece.value);
+                }
+            }
+        }
+        plan.begin(&task.header, received)?;
+        let mut computed = Computed { parts: Vec::new(), results: Vec::new() };
+        for node in nodes_of(task.run, task.leaves) {
+            let leaves: Vec<_> = (node.start..node.end)
+                .map(|leaf| task.rows.get((leaf - task.run.start) as usize).cloned().unwrap_or_default())
+                .collect();
+            plan.node(node, &leaves, &mut self.parameters, &mut computed)?;
+        }
+        Ok(computed)
+    }
+}
+
+impl Plan {
+    /// Begins a step, with the values of pieces that have changed.
+    fn begin(&mut self, header: &Bytes, received: BTreeMap<String, Bytes>) -> Result<(), Error> {
+        let moment = MomentDesc::decode(&header[..]).map_err(|_| ClusterError::Message { what: "a task" })?;
+        self.mail.open().received = received;
+        self.executor.set_seed(moment.seed);
+        self.executor.set_step(moment.step);
+        Ok(())
+    }
+
+    /// Has a stage pass on what others need of leaf `k` of `count`. Returns what it has received.
+    fn go_forward(
+        &mut self,
+        (k, count): (usize, usize),
+        leaf: &Bytes,
+        parameters: &mut Buffers<Cpu>,
+    ) -> Result<BTreeMap<String, Bytes>, Error> {
+        if !self.passes_on {
+            return Ok(BTreeMap::new());
+        }
+        {
+            let mut mail = self.mail.open();
+            (mail.leaf, mail.is_ahead) = (k as u32, true);
+            mail.stash.clear();
+        }
+        self.feed((k, count), leaf)?;
+        self.executor.run(RunPart::Forward, parameters)?;
+        let mut mail = self.mail.open();
+        mail.is_ahead = false;
+        Ok(std::mem::take(&mut mail.stash))
+    }
+
+    /// Computes the leaves of a node.
+    fn node(
+        &mut self,
+        node: Node,
+        leaves: &[Bytes],
+        parameters: &mut Buffers<Cpu>,
+        computed: &mut Computed,
+    ) -> Result<(), Error> {
+        let mut outputs = OutputsDesc::default();
+        for (k, leaf) in leaves.iter().enumerate() {
+            self.leaf((node, k, leaves.len()), leaf, parameters, (computed, &mut outputs))?;
+        }
+        computed.results.push((node, outputs.encode_to_vec().into()));
+        Ok(())
+    }
+
+    /// Feeds leaf `k` of `count`.
+    fn feed(&mut self, (k, count): (usize, usize), leaf: &Bytes) -> Result<(), Error> {
+        let failed = || ClusterError::Message { what: "a leaf" };
+        let leaf = Leaf::decode(leaf.clone()).map_err(|_| failed())?;
+        let leaf = FedLeaf::read(&leaf, &self.inputs).ok_or_else(failed)?;
+        let own = &self.inputs[leaf.len()..];
+        self.joining.resize_with(own.len(), || Values::new(DType::Bool));
+        let Some((sends, joining)) = self.joining.split_last_mut() else { return Err(failed().into()) };
+        join(joining, k, count);
+        sends.set_scalar(f64::from(u8::from(k + 1 == count)));
+        let (executor, joining) = (&mut self.executor, &self.joining);
+        executor.begin(&|input| match input.checked_sub(leaf.len()) {
+            None => leaf.feed(input),
+            Some(input) => scalar(joining[input].as_slice()),
+        })?;
+        Ok(())
+    }
+
+    /// Computes leaf `k` of the `count` leaves of a node.
+    fn leaf(
+        &mut self,
+        (node, k, count): (Node, usize, usize),
+        leaf: &Bytes,
+        parameters: &mut Buffers<Cpu>,
+        (computed, outputs): (&mut Computed, &mut OutputsDesc),
+    ) -> Result<(), Error> {
+        self.feed((k, count), leaf)?;
+        let executor = &mut self.executor;
+        executor.run(RunPart::Compute, parameters)?;
+        outputs.leaves.push(outputs_of(executor));
+        executor.update(parameters, &mut self.states)?;
+        // What was received is in the parameters now.
+        let mut mail = self.mail.open();
+        mail.received.clear();
+        for (_, piece, sent) in mail.sent.drain(..) {
+            let Some(piece) = self.pieces.iter().find(|known| known.name == piece) else { continue };
+            let at = node.start + k as u32;
+            let (node, sum) = match sent {
+                Sent::Sum(elements) => (node, SumDesc { ids: Vec::new(), elements }),
+                Sent::Rows { ids, rows } => (Node::new(at, at + 1), SumDesc { ids, elements: rows }),
+            };
+            computed.parts.push(Part { piece: piece.id, node, sum: sum.encode_to_vec().into() });
+        }
+        Ok(())
+    }
+}
+
+/// The scalar outputs of the leaf that was just computed.
+fn outputs_of(executor: &Executor<Cpu>) -> LeafOutputs {
+    let output = |k: usize| match executor.output_shape(k).iter().product::<usize>() {
+        1 => session::scalar(executor, k),
+        _ => 0.0,
+    };
+    LeafOutputs { outputs: (0..executor.output_count()).map(output).collect() }
+}
+
+/// The states of a program, with their first values.
+pub(super) fn states_of(backend: &Cpu, program: &Program) -> Result<(Storage, Buffers<Cpu>), Error> {
+    let (mut storage, mut buffers) = (Storage::new(), Buffers::default());
+    for state in program.states() {
+        let ty = program.ty(state.var);
+        storage.insert(backend.element_bytes(ty.dtype), &stored_name(program, state.var), ty)?;
+    }
+    storage.allocate(backend, &mut buffers, "the state")?;
+    initialize_states(backend, program, &storage, &|_| true, &mut buffers)?;
+    Ok((storage, buffers))
+}

@@ -1,0 +1,180 @@
+//! What the machines of a cluster pass on to each other and do not look into: plans, moments, values, results, as bytes.
+
+use paddle_core::convert::{from_wire, to_wire};
+use paddle_core::ops::Program;
+use paddle_core::plan::{Arithmetic, Numbers, Precision};
+use paddle_core::program::DType;
+use paddle_core::wire::ProgramDesc;
+use prost::Message;
+
+use super::operators::link_known;
+use crate::Error;
+
+/// A program in our dialect.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct EncodedProgram {
+    #[prost(bytes = "vec", tag = "1")]
+    main: Vec<u8>,
+    #[prost(bytes = "vec", tag = "2")]
+    startup: Vec<u8>,
+}
+
+impl EncodedProgram {
+    pub(super) fn of(program: &Program) -> Self {
+        let wire = to_wire(program);
+        EncodedProgram { main: wire.main.encode_to_vec(), startup: wire.startup.encode_to_vec() }
+    }
+
+    pub(super) fn decode(&self) -> Result<Program, Error> {
+        let [main, startup] = [&self.main, &self.startup].map(|bytes| ProgramDesc::decode(bytes));
+        let mut program = from_wire(&main?, Some(&startup?))?;
+        link_known(&mut program)?;
+        Ok(program)
+    }
+}
+
+/// A piece of a parameter, with its number in the job.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct PieceDesc {
+    #[prost(uint32, tag = "1")]
+    pub(super) id: u32,
+    #[prost(string, tag = "2")]
+    pub(super) name: String,
+    #[prost(uint32, tag = "3")]
+    pub(super) server: u32,
+    #[prost(string, tag = "4")]
+    pub(super) dtype: String,
+    #[prost(uint64, repeated, tag = "5")]
+    pub(super) dims: Vec<u64>,
+    /// Whether trainers get its rows as they need them, and not all of it in front of a step.
+    #[prost(bool, tag = "6")]
+    pub(super) by_rows: bool,
+}
+
+impl PieceDesc {
+    pub(super) fn dtype(&self) -> Option<DType> {
+        const ALL: [DType; 5] = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
+        ALL.into_iter().find(|dtype| dtype.to_string() == self.dtype)
+    }
+}
+
+/// The programs of a training step, for all machines.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct PlanDesc {
+    #[prost(message, required, tag = "1")]
+    pub(super) trainer: EncodedProgram,
+    /// By rank.
+    #[prost(message, repeated, tag = "2")]
+    pub(super) servers: Vec<EncodedProgram>,
+    /// The pieces of all parameters that the network uses.
+    #[prost(message, repeated, tag = "3")]
+    pub(super) pieces: Vec<PieceDesc>,
+    /// Whether products are computed in bf16.
+    #[prost(bool, tag = "4")]
+    pub(super) bf16: bool,
+    /// The number of the trainer whose updater's states the servers use.
+    #[prost(uint32, tag = "5")]
+    pub(super) states_of: u32,
+    /// Whether trainers check that all numbers are finite.
+    #[prost(bool, tag = "6")]
+    pub(super) finite: bool,
+    /// Whether a stage sends something before it goes back.
+    #[prost(bool, tag = "10")]
+    pub(super) passes_on: bool,
+}
+
+impl PlanDesc {
+    /// The same, computed in this way.
+    pub(super) fn with(self, Arithmetic { precision, numbers }: Arithmetic) -> Self {
+        PlanDesc { bf16: precision == Precision::Bf16, finite: numbers == Numbers::Finite, ..self }
+    }
+
+    pub(super) fn arithmetic(&self) -> Arithmetic {
+        let precision = if self.bf16 { Precision::Bf16 } else { Precision::F32 };
+        let numbers = if self.finite { Numbers::Finite } else { Numbers::default() };
+        Arithmetic { precision, numbers }
+    }
+}
+
+/// The numbers that a step depends on, beside the batch and the parameters.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(super) struct MomentDesc {
+    #[prost(uint64, tag = "1")]
+    pub(super) seed: u64,
+    #[prost(uint64, tag = "2")]
+    pub(super) step: u64,
+    #[prost(double, tag = "3")]
+    pub(super) rate: f64,
+}
+
+/// The values of pieces.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ValuesDesc {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) pieces: Vec<PieceValues>,
+}
+
+/// The value of a piece, and the updater's states of it.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct PieceValues {
+    #[prost(uint32, tag = "1")]
+    pub(super) id: u32,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub(super) value: bytes::Bytes,
+    #[prost(message, repeated, tag = "3")]
+    pub(super) states: Vec<StateValues>,
+}
+
+/// The value of an updater's state.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct StateValues {
+    /// The number of the trainer to whose updater it belongs.
+    #[prost(uint32, tag = "4")]
+    pub(super) trainer: u32,
+    #[prost(string, tag = "1")]
+    pub(super) slot: String,
+    #[prost(uint64, repeated, tag = "2")]
+    pub(super) dims: Vec<u64>,
+    #[prost(bytes = "bytes", tag = "3")]
+    pub(super) value: bytes::Bytes,
+}
+
+/// What a server shares before an update.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct SharedDesc {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) pieces: Vec<SharedValues>,
+}
+
+/// What a server shares of a piece.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct SharedValues {
+    #[prost(string, tag = "1")]
+    pub(super) piece: String,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub(super) value: bytes::Bytes,
+}
+
+/// A sum of gradients.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct SumDesc {
+    /// For rows of a table: their numbers within the piece.
+    #[prost(int64, repeated, tag = "1")]
+    pub(super) ids: Vec<i64>,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub(super) elements: bytes::Bytes,
+}
+
+/// The scalar outputs of some leaves, in order.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct OutputsDesc {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) leaves: Vec<LeafOutputs>,
+}
+
+/// The outputs of a leaf; those that are no scalars are 0.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct LeafOutputs {
+    #[prost(double, repeated, tag = "1")]
+    pub(super) outputs: Vec<f64>,
+}

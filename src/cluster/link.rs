@@ -1,0 +1,124 @@
+//! The way from one process of a job to the others, and what goes over it.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use paddle_cluster::Event;
+use paddle_cluster::message::{Message, Process, Role, Server, To};
+use serde::{Deserialize, Serialize};
+
+use super::ClusterError;
+use super::traffic::Traffic;
+
+/// What goes from one process to another.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Frame {
+    /// A message of one machine to another.
+    Machine(Message<Bytes>),
+    /// A trainer asks a server for rows of a table, as they are after `version` updates.
+    Ask { from: Process, question: u64, version: Option<u64>, piece: String, ids: Vec<i64> },
+    /// The answer: the elements of the rows, or why there are none.
+    Answer { question: u64, rows: Result<Bytes, String> },
+    /// A worker tells the master what it has sent and received so far.
+    Traffic { from: Process, role: Role, rank: u32, traffic: Traffic },
+}
+
+/// What the thread of a machine takes up next.
+pub(super) enum Input {
+    Frame(Frame),
+    Event(Event<Bytes>),
+    /// A trainer's program needs rows of a table, and waits for the answer.
+    Ask {
+        server: u32,
+        piece: String,
+        ids: Vec<i64>,
+        answer: Sender<Result<Bytes, String>>,
+    },
+    /// A frame for another process, from the thread of the work.
+    Answer(Process, Frame),
+    /// The master does not want this process.
+    Refused(ClusterError),
+    /// The process is to end.
+    Stop,
+    /// The thread of the work has ended.
+    WorkEnded,
+}
+
+/// The way to the other processes. What it is given it sends, or loses.
+pub(super) trait Link: Send {
+    fn send(&mut self, to: To, frame: Frame);
+
+    /// Learns where servers listen.
+    fn connect(&mut self, servers: &[Server<Bytes>]);
+
+    /// What has gone over it so far, as far as it is counted.
+    fn traffic(&self) -> Traffic {
+        Traffic::default()
+    }
+}
+
+/// Links between threads of one process.
+#[derive(Clone, Default)]
+pub(super) struct Threads(Arc<Mutex<Switchboard>>);
+
+#[derive(Default)]
+struct Switchboard {
+    master: Process,
+    inputs: BTreeMap<Process, Sender<Input>>,
+    has_stopped: bool,
+}
+
+impl Threads {
+    /// Adds a thread, whose machine is this process. False if all have to stop.
+    pub(super) fn add(&self, process: Process, is_master: bool, input: Sender<Input>) -> bool {
+        let mut board = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if board.has_stopped {
+            return false;
+        }
+        board.inputs.insert(process, input);
+        if is_master {
+            board.master = process;
+        }
+        true
+    }
+
+    /// All threads but the master.
+    #[cfg(test)]
+    pub(super) fn processes(&self) -> Vec<Process> {
+        let board = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        board.inputs.keys().copied().filter(|process| *process != board.master).collect()
+    }
+
+    /// Cuts a thread off.
+    pub(super) fn remove(&self, process: Process) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).inputs.remove(&process);
+    }
+
+    /// Cuts all threads off, and ends them.
+    pub(super) fn stop_all(&self) {
+        let mut board = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        board.has_stopped = true;
+        for (_, input) in std::mem::take(&mut board.inputs) {
+            // A thread that has ended takes nothing.
+            let _ = input.send(Input::Stop);
+        }
+    }
+}
+
+impl Link for Threads {
+    fn send(&mut self, to: To, frame: Frame) {
+        let board = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let process = match to {
+            To::Master => board.master,
+            To::Process(process) => process,
+        };
+        if let Some(input) = board.inputs.get(&process) {
+            // A thread that has ended takes nothing.
+            let _ = input.send(Input::Frame(frame));
+        }
+    }
+
+    fn connect(&mut self, _: &[Server<Bytes>]) {}
+}

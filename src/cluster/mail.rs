@@ -1,0 +1,191 @@
+//! Mail: what a program of a cluster exchanges, while it runs, with the role that runs it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use paddle_core::plan::{Exchange, ExchangeError, HostSlice, HostSliceMut};
+
+use super::all_reduce::Passing;
+use super::values::{bytes_of, copy, fill};
+use crate::element::Values;
+
+/// What a trainer has sent for a piece.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Sent {
+    /// The sum over the shards of a subtree.
+    Sum(Bytes),
+    /// Rows of one shard: their numbers within the piece, and their elements.
+    Rows { ids: Vec<i64>, rows: Bytes },
+}
+
+/// A source of the rows of tables.
+pub(super) trait Rows: Send {
+    /// The elements of rows of a piece that a server has, one row after the other.
+    fn rows(&mut self, from: u32, piece: &str, ids: &[i64]) -> Result<Bytes, ExchangeError>;
+}
+
+/// What has come and what is to go, by piece.
+#[derive(Default)]
+pub(super) struct Mail {
+    /// The values of pieces. Those of pieces that are not there have not changed.
+    pub(super) received: BTreeMap<String, Bytes>,
+    /// The sums of the gradients of pieces.
+    pub(super) sums: BTreeMap<String, Values>,
+    /// What was sent, with the number of the server.
+    pub(super) sent: Vec<(u32, String, Sent)>,
+    /// How stages pass on values, the shard that is computed, and what was received for it before.
+    pub(super) stage: Option<Passing>,
+    pub(super) leaf: u32,
+    /// Whether a stage goes forward only.
+    pub(super) is_ahead: bool,
+    pub(super) stash: BTreeMap<String, Bytes>,
+    /// Without it, the rows of tables are in the parameters, all of them.
+    pub(super) rows: Option<Box<dyn Rows>>,
+    /// What the program shares with all servers.
+    pub(super) shares: Vec<(String, Bytes)>,
+    /// What all servers have shared.
+    pub(super) shared: BTreeMap<String, Bytes>,
+}
+
+/// The two ends of a mailbox: one belongs to the program, one to the role.
+#[derive(Clone, Default)]
+pub(super) struct Mailbox(Arc<Mutex<Mail>>);
+
+impl Mailbox {
+    pub(super) fn open(&self) -> MutexGuard<'_, Mail> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The shard that is computed, and the way to the other stages.
+    fn stage(&self) -> Result<(u32, Passing), ExchangeError> {
+        let mail = self.open();
+        let none = || failed("there are no other stages".to_string());
+        Ok((mail.leaf, mail.stage.clone().ok_or_else(none)?))
+    }
+
+    /// Fills room with what has come for a piece. False if nothing has.
+    fn take(&self, piece: &str, into: HostSliceMut<'_>) -> Result<bool, ExchangeError> {
+        let Some(bytes) = self.open().received.get(piece).cloned() else { return Ok(false) };
+        match fill(into, &bytes) {
+            true => Ok(true),
+            false => Err(failed(format!("`{piece}` has {} bytes, which is not its size", bytes.len()))),
+        }
+    }
+}
+
+fn failed(message: String) -> ExchangeError {
+    ExchangeError { message }
+}
+
+impl Exchange for Mailbox {
+    fn send(&mut self, to: u32, piece: &str, values: HostSlice<'_>) -> Result<(), ExchangeError> {
+        let sum = Sent::Sum(bytes_of(values).into());
+        self.open().sent.push((to, piece.to_string(), sum));
+        Ok(())
+    }
+
+    fn send_rows(
+        &mut self,
+        to: u32,
+        piece: &str,
+        ids: &[i64],
+        rows: HostSlice<'_>,
+    ) -> Result<(), ExchangeError> {
+        let rows = Sent::Rows { ids: ids.to_vec(), rows: bytes_of(rows).into() };
+        self.open().sent.push((to, piece.to_string(), rows));
+        Ok(())
+    }
+
+    fn end_sending(&mut self) -> Result<(), ExchangeError> {
+        Ok(())
+    }
+
+    fn receive(&mut self, _: u32, piece: &str, into: HostSliceMut<'_>) -> Result<bool, ExchangeError> {
+        self.take(piece, into)
+    }
+
+    fn prefetch(
+        &mut self,
+        from: u32,
+        piece: &str,
+        ids: &[i64],
+        into: HostSliceMut<'_>,
+    ) -> Result<bool, ExchangeError> {
+        // The source may wait for a server, and the role goes on using the mailbox.
+        let Some(mut source) = self.open().rows.take() else { return Ok(false) };
+        let rows = source.rows(from, piece, ids);
+        self.open().rows = Some(source);
+        let rows = rows?;
+        match fill(into, &rows) {
+            true => Ok(true),
+            false => Err(failed(format!(
+                "server {from} gave {} bytes for {} rows of `{piece}`",
+                rows.len(),
+                ids.len()
+            ))),
+        }
+    }
+
+    fn send_value(
+        &mut self,
+        to: u32,
+        value: &str,
+        is_forward: bool,
+        values: HostSlice<'_>,
+    ) -> Result<(), ExchangeError> {
+        let (leaf, stage) = self.stage()?;
+        // When all is computed, what goes forward has gone before.
+        if is_forward != self.open().is_ahead {
+            return Ok(());
+        }
+        stage.give(to, leaf, value, bytes_of(values).into()).map_err(failed)
+    }
+
+    fn receive_value(&mut self, from: u32, value: &str, into: HostSliceMut<'_>) -> Result<(), ExchangeError> {
+        let (leaf, stage) = self.stage()?;
+        let known = self.open().stash.get(value).cloned();
+        let bytes = match known {
+            Some(bytes) => bytes,
+            None => {
+                let bytes = stage.take(from, leaf, value).map_err(failed)?;
+                // Whoever goes forward again wants it again.
+                self.open().stash.insert(value.to_string(), bytes.clone());
+                bytes
+            }
+        };
+        match fill(into, &bytes) {
+            true => Ok(()),
+            false => Err(failed(format!(
+                "`{value}` of rank {from} has {} bytes, which is not its size",
+                bytes.len()
+            ))),
+        }
+    }
+
+    fn end_receiving(&mut self) -> Result<(), ExchangeError> {
+        Ok(())
+    }
+
+    fn share(&mut self, piece: &str, values: HostSlice<'_>) -> Result<(), ExchangeError> {
+        self.open().shares.push((piece.to_string(), bytes_of(values).into()));
+        Ok(())
+    }
+
+    fn shared(&mut self, piece: &str, into: HostSliceMut<'_>) -> Result<(), ExchangeError> {
+        match self.open().shared.get(piece).map(|bytes| fill(into, bytes)) {
+            Some(true) => Ok(()),
+            Some(false) => Err(failed(format!("what is shared of `{piece}` has another size"))),
+            None => Err(failed(format!("no server has shared anything of `{piece}`"))),
+        }
+    }
+
+    fn listen(&mut self, piece: &str, into: HostSliceMut<'_>) -> Result<(), ExchangeError> {
+        let mail = self.open();
+        match mail.sums.get(piece).map(|sum| copy(into, sum.as_slice())) {
+            Some(true) => Ok(()),
+            Some(false) => Err(failed(format!("the gradient of `{piece}` has another size"))),
+            None => Err(failed(format!("no gradient has come for `{piece}`"))),
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! What a parameter server holds: pieces of parameters, and the updaters' states of them.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use paddle_cluster::machine::{Reader, Update};
+use paddle_cluster::message::Step;
+use paddle_cluster::tree::{Node, fold};
+use paddle_core::ops::Program;
+use paddle_core::plan::{
+    Arithmetic, Backend, Buffers, Executor, Numbers, Part, Storage, Stored, StoredValues, initialize_states,
+    state_name, stored_name,
+};
+use paddle_core::program::{DType, Type};
+use paddle_kernels::cpu::Cpu;
+use prost::Message;
+
+use super::ClusterError;
+use super::desc::{
+    MomentDesc, PieceDesc, PieceValues, PlanDesc, SharedDesc, SharedValues, StateValues, SumDesc, ValuesDesc,
+};
+use super::leaf::scalar;
+use super::mail::Mailbox;
+use super::values::{bytes_of, size_of, values_of};
+use crate::Error;
+use crate::element::Values;
+
+/// The pieces of a server.
+pub(super) struct Pieces {
+    backend: Cpu,
+    rank: u32,
+    storage: Storage,
+    values: Buffers<Cpu>,
+    /// The states of each trainer's updater.
+    states: BTreeMap<u32, States>,
+    /// By number.
+    held: BTreeMap<u32, Held>,
+    plans: BTreeMap<u32, Plan>,
+}
+
+#[derive(Default)]
+struct States {
+    storage: Storage,
+    buffers: Buffers<Cpu>,
+}
+
+struct Held {
+    desc: PieceDesc,
+    dtype: DType,
+    /// The version in which it was last changed.
+    changed: u64,
+}
+
+struct Plan {
+    program: Program,
+    states_of: u32,
+    executor: Executor<Cpu>,
+    mail: Mailbox,
+    rates: Vec<Values>,
+    /// The pieces that trainers read as a whole.
+    read: Vec<u32>,
+    /// The step of which the part of the program that shares was run last.
+    measured: Option<Step>,
+    /// Whether a reader of it gets everything: states, too.
+    is_whole: bool,
+}
+
+fn message(what: &'static str) -> Error {
+    ClusterError::Message { what }.into()
+}
+
+impl Pieces {
+    pub(super) fn new(backend: Cpu, rank: u32) -> Self {
+        Pieces {
+            backend,
+            rank,
+            storage: Storage::new(),
+            values: Buffers::default(),
+            states: BTreeMap::new(),
+            held: BTreeMap::new(),
+            plans: BTreeMap::new(),
+        }
+    }
+
+    /// The number of the server.
+    pub(super) fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    /// Learns a plan.
+    pub(super) fn learn(&mut self, id: u32, desc: &PlanDesc) -> Result<(), Error> {
+        let rank = self.rank;
+        for piece in desc.pieces.iter().filter(|piece| piece.server == rank) {
+            self.hold(piece)?;
+        }
+        let program = match desc.servers.get(self.rank as usize) {
+            Some(program) => program.decode()?,
+            None => Program::new(),
+        };
+        self.add_states(desc.states_of, &program)?;
+        let states = self.states.entry(desc.states_of).or_default();
+        let mut executor = Executor::with_states(
+            self.backend.clone(),
+            &program,
+            &self.storage,
+            &states.storage,
+            // A server that fails is started again, and would fail again: what it gets was checked.
+            Arithmetic { numbers: Numbers::Any, ..desc.arithmetic() },
+        )?;
+        let mail = Mailbox::default();
+        executor.set_exchange(Box::new(mail.clone()));
+        let rates = program.inputs().iter().map(|&input| Values::new(program.ty(input).dtype)).collect();
+        let is_whole = desc.servers.is_empty();
+        let own = desc.pieces.iter().filter(|piece| piece.server == self.rank);
+        let read = own.filter(|piece| is_whole || !piece.by_rows).map(|piece| piece.id).collect();
+        let (states_of, measured) = (desc.states_of, None);
+        self.plans.insert(id, Plan { program, states_of, executor, mail, rates, read, measured, is_whole });
+        Ok(())
+    }
+
+    /// Makes room for a piece.
+    fn hold(&mut self, desc: &PieceDesc) -> Result<(), Error> {
+        let dtype = desc.dtype().ok_or_else(|| message("a piece"))?;
+        let dims: Vec<_> = desc.dims.iter().map(|&dim| dim as i64).collect();
+        let ty = Type::new(dtype, dims);
+        self.storage.insert(self.backend.element_bytes(dtype), &desc.name, &ty)?;
+        self.storage.allocate(&self.backend, &mut self.values, "the piece")?;
+        self.held.entry(desc.id).or_insert_with(|| Held { desc: desc.clone(), dtype, changed: 0 });
+        Ok(())
+    }
+
+    /// Adds the states of a program that are not there yet, with their first values.
+    fn add_states(&mut self, of: u32, program: &Program) -> Result<(), Error> {
+        let States { storage, buffers } = self.states.entry(of).or_default();
+        let mut created = Vec::new();
+        for state in program.states() {
+            let (name, ty) = (stored_name(program, state.var), program.ty(state.var));
+            if storage.find(&name).is_none() {
+                created.push(name.clone());
+            }
+            storage.insert(self.backend.element_bytes(ty.dtype), &name, ty)?;
+        }
+        storage.allocate(&self.backend, buffers, "the state")?;
+        let wanted = |name: &str| created.iter().any(|created| created == name);
+        initialize_states(&self.backend, program, storage, &wanted, buffers)?;
+        Ok(())
+    }
+
+    /// Begins to update from sums of gradients.
+    fn begin(
+        &mut self,
+        plan: u32,
+        header: &Bytes,
+        leaves: u32,
+        updates: &[Update<Bytes>],
+    ) -> Result<(), Error> {
+        let MomentDesc { seed, step, rate } =
+            MomentDesc::decode(header.clone()).map_err(|_| message("a commit"))?;
+        let plan = self.plans.get_mut(&plan).ok_or_else(|| message("a commit"))?;
+        let mut sums = BTreeMap::new();
+        for Update { piece, cover } in updates {
+            let held = self.held.get(piece).ok_or_else(|| message("a gradient"))?;
+            sums.insert(held.desc.name.clone(), sum_of(held, leaves, cover)?);
+        }
+        plan.mail.open().sums = sums;
+        plan.rates.iter_mut().for_each(|value| value.set_scalar(rate));
+        plan.executor.set_seed(seed);
+        plan.executor.set_step(step);
+        let rates = &plan.rates;
+        plan.executor.begin(&|k| scalar(rates[k].as_slice()))?;
+        Ok(())
+    }
+
+    /// What this server shares with all of them about the sums of a step.
+    pub(super) fn measure(
+        &mut self,
+        step: Step,
+        plan: u32,
+        header: &Bytes,
+        leaves: u32,
+        updates: &[Update<Bytes>],
+    ) -> Result<Bytes, Error> {
+        self.begin(plan, header, leaves, updates)?;
+        let plan = self.plans.get_mut(&plan).ok_or_else(|| message("a question"))?;
+        plan.measured = None;
+        plan.mail.open().shares.clear();
+        plan.executor.run(Part::Compute, &mut self.values)?;
+        plan.measured = Some(step);
+        let shares = std::mem::take(&mut plan.mail.open().shares);
+        let pieces = shares.into_iter().map(|(piece, value)| SharedValues { piece, value }).collect();
+        Ok(SharedDesc { pieces }.encode_to_vec().into())
+    }
+
+    /// Updates pieces from sums of gradients, and from what the servers have shared about them. `version` is that of the
+    /// values behind it.
+    pub(super) fn apply(
+        &mut self,
+        step: Step,
+        (plan, header): (u32, &Bytes),
+        leaves: u32,
+        updates: &[Update<Bytes>],
+        measures: &[Bytes],
+        version: u64,
+    ) -> Result<(), Error> {
+        if measures.is_empty() {
+            self.begin(plan, header, leaves, updates)?;
+        }
+        let plan = self.plans.get_mut(&plan).ok_or_else(|| message("a commit"))?;
+        if !measures.is_empty() {
+            if plan.measured != Some(step) {
+                return Err(message("a commit"));
+            }
+            let mut shared = BTreeMap::new();
+            for measure in measures {
+                let of_server = SharedDesc::decode(measure.clone()).map_err(|_| message("what is shared"))?;
+                shared
+                    .extend(of_server.pieces.into_iter().map(|SharedValues { piece, value }| (piece, value)));
+            }
+            plan.mail.open().shared = shared;
+        }
+        for Update { piece, .. } in updates {
+            self.held.get_mut(piece).ok_or_else(|| message("a gradient"))?.changed = version;
+        }
+        let States { buffers, .. } = self.states.entry(plan.states_of).or_default();
+        plan.executor.update(&mut self.values, buffers)?;
+        Ok(())
+    }
+
+    /// The values that a reader wants, without those that are unchanged since it had them.
+    pub(super) fn read(&self, reader: &Reader) -> Result<Bytes, Error> {
+        let plan = self.plans.get(&reader.wanted.plan).ok_or_else(|| message("a question"))?;
+        let mut values = ValuesDesc::default();
+        for &id in &plan.read {
+            let held = &self.held[&id];
+            if reader.wanted.have.is_none_or(|have| held.changed > have) {
+                values.pieces.push(self.values_of(id, held, plan.is_whole)?);
+            }
+        }
+        Ok(values.encode_to_vec().into())
+    }
+
+    fn values_of(&self, id: u32, held: &Held, with_states: bool) -> Result<PieceValues, Error> {
+        let download = |storage: &Storage, buffers: &Buffers<Cpu>, name: &str| -> Result<_, Error> {
+            let stored = storage.find(name).ok_or_else(|| message("a piece"))?;
+            let mut values = Values::zeros(stored.dtype, stored.elements())?;
+            buffers.download(&self.backend, stored, 0, values.as_slice_mut());
+            Ok((Bytes::from(bytes_of(values.as_slice())), stored.clone()))
+        };
+        let (value, _) = download(&self.storage, &self.values, &held.desc.name)?;
+        let mut states = Vec::new();
+        if with_states {
+            let prefix = state_name(&held.desc.name, "");
+            for (&trainer, of_trainer) in &self.states {
+                let own = of_trainer.storage.iter().filter(|stored| stored.name.starts_with(&prefix));
+                for stored in own {
+                    let (value, Stored { dims, .. }) =
+                        download(&of_trainer.storage, &of_trainer.buffers, &stored.name)?;
+                    let slot = stored.name[prefix.len()..].to_string();
+                    let dims = dims.iter().map(|&dim| dim as u64).collect();
+                    states.push(StateValues { trainer, slot, dims, value });
+                }
+            }
+        }
+        Ok(PieceValues { id, value, states })
+    }
+
+    /// The elements of rows of a piece, one row after the other.
+    pub(super) fn rows(&self, piece: &str, ids: &[i64]) -> Result<Bytes, Error> {
+        let stored = self.storage.find(piece).ok_or_else(|| message("a question about rows"))?;
+        let width: usize = stored.dims.iter().skip(1).product();
+        let count = stored.dims.first().copied().unwrap_or(1);
+        let (mut bytes, mut values) = (Vec::new(), Values::zeros(stored.dtype, width)?);
+        for &id in ids {
+            let row = usize::try_from(id).ok().filter(|&row| row < count);
+            let row = row.ok_or_else(|| message("a question about rows"))?;
+            let at = row * width * size_of(stored.dtype);
+            self.values.download(&self.backend, stored, at, values.as_slice_mut());
+            bytes.extend(bytes_of(values.as_slice()));
+        }
+        Ok(bytes.into())
+    }
+
+    /// The whole state, as an object.
+    pub(super) fn save(&self) -> Result<Bytes, Error> {
+        let mut object = Object::default();
+        for (&id, held) in &self.held {
+            let values = self.values_of(id, held, true)?;
+            object.pieces.push(StoredPiece { desc: held.desc.clone(), values });
+        }
+        Ok(object.encode_to_vec().into())
+    }
+
+    /// Takes the state of an object, in place of the present one.
+    pub(super) fn restore(&mut self, object: Bytes, version: u64) -> Result<(), Error> {
+        let object = Object::decode(object).map_err(|_| message("a checkpoint"))?;
+        for Plan { program, states_of, .. } in self.plans.values() {
+            let States { storage, buffers } = self.states.entry(*states_of).or_default();
+            initialize_states(&self.backend, program, storage, &|_| true, buffers)?;
+        }
+        for StoredPiece { desc, values } in object.pieces {
+            self.hold(&desc)?;
+            let dtype = desc.dtype().ok_or_else(|| message("a checkpoint"))?;
+            upload(&self.backend, &self.storage, &mut self.values, &desc.name, &values.value)?;
+            for StateValues { trainer, slot, dims, value } in values.states {
+                let States { storage, buffers } = self.states.entry(trainer).or_default();
+                let name = state_name(&desc.name, &slot);
+                let ty = Type::new(dtype, dims.iter().map(|&dim| dim as i64).collect::<Vec<_>>());
+                storage.insert(self.backend.element_bytes(dtype), &name, &ty)?;
+                storage.allocate(&self.backend, buffers, "the state")?;
+                upload(&self.backend, storage, buffers, &name, &value)?;
+            }
+        }
+        self.held.values_mut().for_each(|held| held.changed = version);
+        Ok(())
+    }
+}
+
+/// The state of a server as an object of a checkpoint.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Object {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) pieces: Vec<StoredPiece>,
+}
+
+/// A piece in an object.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct StoredPiece {
+    #[prost(message, required, tag = "1")]
+    pub(super) desc: PieceDesc,
+    #[prost(message, required, tag = "2")]
+    pub(super) values: PieceValues,
+}
+
+fn upload(
+    backend: &Cpu,
+    storage: &Storage,
+    buffers: &mut Buffers<Cpu>,
+    name: &str,
+    bytes: &[u8],
+) -> Result<(), Error> {
+    let stored = storage.find(name).ok_or_else(|| message("a checkpoint"))?;
+    let values = values_of(stored.dtype, bytes).filter(|values| values.len() == stored.elements());
+    let values = values.ok_or_else(|| message("a checkpoint"))?;
+    buffers.upload(backend, stored, values.as_slice());
+    Ok(())
+}
+
+/// The gradient of a piece, from the sums of a cover.
+fn sum_of(held: &Held, leaves: u32, cover: &[(Node, Bytes)]) -> Result<Values, Error> {
+    let failed = || message("a gradient");
+    let elements: usize = held.desc.dims.iter().map(|&dim| dim as usize).product();
+    let mut sums = BTreeMap::new();
+    for (node, bytes) in cover {
+        sums.insert(*node, SumDesc::decode(bytes.clone()).map_err(|_| failed())?);
+    }
+    if sums.values().all(|sum| sum.ids.is_empty() && !sum.elements.is_empty()) || elements == 0 {
+        let leaf =
+            |node: Node| values_of(held.dtype, &sums.get(&node)?.elements).filter(|v| v.len() == elements);
+        return fold(leaves, leaf, add).ok_or_else(failed);
+    }
+    // Rows of a table: they are added to zeros, leaf by leaf.
+    let mut total = Values::zeros(held.dtype, elements)?;
+    let width = elements / held.desc.dims.first().map_or(1, |&rows| rows.max(1) as usize);
+    for sum in sums.values() {
+        let rows = values_of(held.dtype, &sum.elements).ok_or_else(failed)?;
+        if rows.len() != sum.ids.len() * width {
+            return Err(failed());
+        }
+        for (k, &id) in sum.ids.iter().enumerate() {
+            let at =
+                usize::try_from(id).ok().filter(|&id| (id + 1) * width <= elements).ok_or_else(failed)?
+                    * width;
+            add_part(&mut total, at, &rows, k * width, width);
+        }
+    }
+    Ok(total)
+}
+
+/// The sum of two values.
+fn add(mut left: Values, right: Values) -> Values {
+    let count = right.len();
+    add_part(&mut left, 0, &right, 0, count);
+    left
+}
+
+/// Adds elements of one value to elements of another one.
+fn add_part(to: &mut Values, at: usize, from: &Values, begin: usize, count: usize) {
+    match (to, from) {
+        (Values::F32(to), Values::F32(from)) => {
+            to[at..at + count].iter_mut().zip(&from[begin..begin + count]).for_each(|(to, from)| *to += from);
+        }
+        (Values::F64(to), Values::F64(from)) => {
+            to[at..at + count].iter_mut().zip(&from[begin..begin + count]).for_each(|(to, from)| *to += from);
+        }
+        _ => {}
+    }
+}
