@@ -83,13 +83,21 @@ summed! {
 
 /// Floating-point numbers. With `FUSED`, multiply-add is one instruction (see [`super::isa`]).
 pub(super) trait Float:
-    Element + Real + AddAssign + SubAssign + MulAssign + DivAssign + Sum + super::vector::Element
+    Element
+    + Real<Truth = bool>
+    + PartialOrd
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + DivAssign
+    + Sum
+    + super::vector::Element
 {
     /// The numbers in which formulas are evaluated if speed counts most.
-    type Fast<const FUSED: bool>: Real;
+    type Fast<const FUSED: bool>: Real<Truth = bool>;
     /// The numbers in which formulas are evaluated if the result should nearly always be the nearest number, however
     /// many operations there are.
-    type Wide<const FUSED: bool>: Real;
+    type Wide<const FUSED: bool>: Real<Truth = bool>;
 
     /// `self * factor + term`, rounded once if `FUSED`.
     fn times_plus<const FUSED: bool>(self, factor: Self, term: Self) -> Self;

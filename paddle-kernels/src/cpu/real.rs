@@ -4,7 +4,6 @@
 //! Every function here is always inlined: otherwise it would be compiled for the portable set (see [`super::isa`]), and
 //! each multiply-add could be a call of a library function.
 
-use std::cmp::Ordering;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use paddle_core::ops::Real;
@@ -42,41 +41,6 @@ macro_rules! operators {
             #[inline(always)]
             fn neg(self) -> Self {
                 $type(-self.0)
-            }
-        }
-
-        impl<const FUSED: bool> PartialEq for $type<FUSED> {
-            #[inline(always)]
-            fn eq(&self, other: &Self) -> bool {
-                self.0 == other.0
-            }
-        }
-
-        // Derived implementations are not always inlined.
-        impl<const FUSED: bool> PartialOrd for $type<FUSED> {
-            #[inline(always)]
-            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-                self.0.partial_cmp(&other.0)
-            }
-
-            #[inline(always)]
-            fn lt(&self, other: &Self) -> bool {
-                self.0 < other.0
-            }
-
-            #[inline(always)]
-            fn le(&self, other: &Self) -> bool {
-                self.0 <= other.0
-            }
-
-            #[inline(always)]
-            fn gt(&self, other: &Self) -> bool {
-                self.0 > other.0
-            }
-
-            #[inline(always)]
-            fn ge(&self, other: &Self) -> bool {
-                self.0 >= other.0
             }
         }
     )*};
@@ -119,6 +83,8 @@ macro_rules! with_fused {
 }
 
 impl<const FUSED: bool> Real for Fast<FUSED> {
+    paddle_core::comparisons! { |x| x.0 }
+
     #[inline(always)]
     fn of(value: f64) -> Self {
         Fast(value as f32)
@@ -152,6 +118,8 @@ impl<const FUSED: bool> Real for Fast<FUSED> {
 }
 
 impl<const FUSED: bool> Real for Wide<FUSED> {
+    paddle_core::comparisons! { |x| x.0 }
+
     #[inline(always)]
     fn of(value: f64) -> Self {
         Wide(value)
@@ -194,6 +162,8 @@ impl<const FUSED: bool> Real for Wide<FUSED> {
 }
 
 impl<const FUSED: bool> Real for Double<FUSED> {
+    paddle_core::comparisons! { |x| x.0 }
+
     #[inline(always)]
     fn of(value: f64) -> Self {
         Double(value)

@@ -79,12 +79,12 @@ binary! { $
     /// The smaller one.
     Min "elementwise_min" [EXACT] |x, y| x.min(y);
     /// The larger one; the other where one is not a number.
-    FMax "elementwise_fmax" [EXACT] |x, y| T::select((x >= y) | y.partial_cmp(&y).is_none(), x, y);
+    FMax "elementwise_fmax" [EXACT] |x, y| T::select(x.at_least(y) | y.is_not_a_number(), x, y);
     /// The smaller one; the other where one is not a number.
-    FMin "elementwise_fmin" [EXACT] |x, y| T::select((x <= y) | y.partial_cmp(&y).is_none(), x, y);
+    FMin "elementwise_fmin" [EXACT] |x, y| T::select(x.at_most(y) | y.is_not_a_number(), x, y);
     /// 0 where x is negative, 1 where it is positive, y where it is 0.
     Heaviside "elementwise_heaviside" [EXACT]
-        |x, y| T::select(x == T::of(0.0), y, T::select(x > T::of(0.0), T::of(1.0), T::of(0.0)));
+        |x, y| T::select(x.equals(T::of(0.0)), y, T::select(x.above(T::of(0.0)), T::of(1.0), T::of(0.0)));
     /// The remainder of x / y, with the sign of y.
     Mod "elementwise_mod" [ACCUMULATING] |x, y| x - y * (x / y).floor();
     /// ⌊x / y⌋.

@@ -8,13 +8,15 @@ pub type Coefficients = [f64; 3];
 /// The names and defaults of attributes.
 pub(super) type Named = [(&'static str, Number)];
 
-/// Binds each attribute of a formula to a variable, converted by `$of`.
+/// Binds each attribute of a formula to a variable: a flag as a `bool`, others converted by `$of`.
 macro_rules! bind {
-    ($of:expr, $coefficients:ident $(, $($name:ident)*)?) => {
+    (@ Flag $of:expr, $name:ident) => { $name != 0.0 };
+    (@ $kind:ident $of:expr, $name:ident) => { $of($name) };
+    ($of:expr, $coefficients:ident $(, $($name:ident: $kind:ident)*)?) => {
         let [$($($name,)*)? ..] = $coefficients;
         $($(
             #[allow(unused_variables, reason = "a formula need not mention every attribute")]
-            let $name = $of($name);
+            let $name = bind!(@ $kind $of, $name);
         )*)?
     };
 }

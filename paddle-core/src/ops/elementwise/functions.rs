@@ -51,21 +51,21 @@ macro_rules! with_functions {
             /// `x`, but not below `t_min` and not above `t_max`.
             activation brelu BoundedRelu(; t_min: Number = 0.0 "", t_max: Number = 24.0 "")
                 [EXACT, EXACT] in (-8.0, 40.0); if t_min <= t_max, "`t_min` is above `t_max`";
-                |x| x.max(t_min).min(t_max), slope X |x| T::select((x > t_min) & (x < t_max), T::of(1.0), T::of(0.0));
+                |x| x.max(t_min).min(t_max), slope X |x| T::select(x.above(t_min) & x.below(t_max), T::of(1.0), T::of(0.0));
 
             /// The smallest whole number not below `x`.
             function ceil Ceil [EXACT, EXACT] |x| x.ceil();
 
             /// `x`, and `alpha (exp(x / alpha) - 1)` where `x` is negative: Barron (2017).
             activation celu Celu(; alpha: Number = 1.0 "") [ROUNDING, ROUNDING]
-                |x| T::select(x > T::of(0.0), x, alpha * (x / alpha).exp_m1()),
-                slope X |x| T::select(x > T::of(0.0), T::of(1.0), (x / alpha).exp());
+                |x| T::select(x.above(T::of(0.0)), x, alpha * (x / alpha).exp_m1()),
+                slope X |x| T::select(x.above(T::of(0.0)), T::of(1.0), (x / alpha).exp());
 
             /// `x`, but not below `min` and not above `max`.
             function clip Clip(min: Number = -1.0 "The least value.", max: Number = 1.0 "The greatest value.";) [EXACT, EXACT]
                 if min <= max, "`min` is above `max`";
                 |x| x.max(min).min(max), int |x| x.max(min).min(max),
-                slope X |x| T::select((x > min) & (x < max), T::of(1.0), T::of(0.0));
+                slope X |x| T::select(x.above(min) & x.below(max), T::of(1.0), T::of(0.0));
 
             /// The cosine.
             function cos Cos [ROUNDING, ROUNDING] |x| x.cos(), slope X |x| -x.sin();
@@ -75,8 +75,8 @@ macro_rules! with_functions {
 
             /// `x`, and `alpha (eˣ - 1)` where `x` is negative: Clevert, Unterthiner and Hochreiter (2015).
             activation elu Elu(; alpha: Number = 1.0 "") [ROUNDING, ROUNDING]
-                |x| T::select(x > T::of(0.0), x, alpha * x.exp_m1()),
-                slope X |x| T::select(x > T::of(0.0), T::of(1.0), alpha * x.exp());
+                |x| T::select(x.above(T::of(0.0)), x, alpha * x.exp_m1()),
+                slope X |x| T::select(x.above(T::of(0.0)), T::of(1.0), alpha * x.exp());
 
             /// The error function, `2/√π ∫₀ˣ exp(-t²) dt`.
             function erf Erf [ROUNDING, ACCUMULATING] in (-3.0, 3.0);
@@ -94,40 +94,40 @@ macro_rules! with_functions {
             /// `x · Φ(x)`, with the distribution function `Φ` of the normal distribution: Hendrycks and Gimpel (2016).
             activation gelu Gelu(; approximate: Flag = false "Whether `Φ` is approximated by the hyperbolic tangent of a polynomial.")
                 [ACCUMULATING, ACCUMULATING]
-                |x| if approximate == T::of(0.0) { x.gelu() } else { x.gelu_tanh() },
-                slope X |x| if approximate == T::of(0.0) {
-                    x.gelu_slope()
-                } else {
+                |x| if approximate { x.gelu_tanh() } else { x.gelu() },
+                slope X |x| if approximate {
                     let root = T::of(2.0 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2);
                     let inner = root * x * (T::of(1.0) + T::of(0.044715) * x * x);
                     let outer = root * (T::of(1.0) + T::of(3.0 * 0.044715) * x * x);
                     inner.sigmoid() * (T::of(1.0) + x * outer * (-inner).sigmoid())
+                } else {
+                    x.gelu_slope()
                 };
 
             /// `x`, and 0 from `-threshold` to `threshold`.
             activation hard_shrink HardShrink(; threshold: Number = 0.5 "") [EXACT, EXACT]
-                |x| T::select((x > threshold) | (x < -threshold), x, T::of(0.0)),
-                slope X |x| T::select((x > threshold) | (x < -threshold), T::of(1.0), T::of(0.0));
+                |x| T::select(x.above(threshold) | x.below(-threshold), x, T::of(0.0)),
+                slope X |x| T::select(x.above(threshold) | x.below(-threshold), T::of(1.0), T::of(0.0));
 
             /// `slope · x + offset`, but not below 0 and not above 1.
             activation hard_sigmoid HardSigmoid(; slope: Number = 0.2 "", offset: Number = 0.5 "")
                 [ACCUMULATING, ROUNDING]
                 |x| (slope * x + offset).max(T::of(0.0)).min(T::of(1.0)),
-                slope Out |y| T::select((y > T::of(0.0)) & (y < T::of(1.0)), slope, T::of(0.0));
+                slope Out |y| T::select(y.above(T::of(0.0)) & y.below(T::of(1.0)), slope, T::of(0.0));
 
             /// `x · min(max(x + offset, 0), threshold) / scale`: Howard et al. (2019).
             activation hard_swish HardSwish(; threshold: Number = 6.0 "",
                 scale: Number = 6.0 "", offset: Number = 3.0 "") [ACCUMULATING, ACCUMULATING]
                 |x| x * (x + offset).max(T::of(0.0)).min(threshold) / scale,
                 slope X |x| T::select(
-                    x + offset < threshold,
-                    T::select(x + offset > T::of(0.0), (x + x + offset) / scale, T::of(0.0)),
+                    (x + offset).below(threshold),
+                    T::select((x + offset).above(T::of(0.0)), (x + x + offset) / scale, T::of(0.0)),
                     threshold / scale
                 );
 
             /// `x`, and `alpha · x` where `x` is negative; its derivative at 0 is 1.
             activation leaky_relu LeakyRelu(; alpha: Number = 0.02 "") [ROUNDING, ROUNDING]
-                |x| T::select(x > T::of(0.0), x, alpha * x), slope X |x| T::select(x < T::of(0.0), alpha, T::of(1.0));
+                |x| T::select(x.above(T::of(0.0)), x, alpha * x), slope X |x| T::select(x.below(T::of(0.0)), alpha, T::of(1.0));
 
             /// The natural logarithm.
             function log Log [ROUNDING, ROUNDING] in (0.1, 8.0); |x| x.ln(), slope X |x| T::of(1.0) / x;
@@ -146,12 +146,12 @@ macro_rules! with_functions {
                 |x| {
                     // The rest needs a bound of its own, since 1 - (1 - eps) is not eps.
                     let (most, rest) = (T::of(1.0) - eps, T::of(1.0) - x);
-                    let above = T::select(eps > T::of(0.0), x.max(eps).min(most), x);
-                    let below = T::select(eps > T::of(0.0), rest.max(eps).min(most), rest);
+                    let above = T::select(eps.above(T::of(0.0)), x.max(eps).min(most), x);
+                    let below = T::select(eps.above(T::of(0.0)), rest.max(eps).min(most), rest);
                     (above / below).ln()
                 },
                 slope X |x| T::select(
-                    (x < eps) | (x > T::of(1.0) - eps),
+                    x.below(eps) | x.above(T::of(1.0) - eps),
                     T::of(0.0),
                     T::of(1.0) / (x * (T::of(1.0) - x))
                 );
@@ -161,11 +161,11 @@ macro_rules! with_functions {
 
             /// `x · tanh(ln(1 + eˣ))`; `x · tanh(x)` where `x` is above `threshold`: Misra (2019).
             activation mish Mish(; threshold: Number = 20.0 "") [ACCUMULATING, ACCUMULATING]
-                |x| T::select(x > threshold, x * x.tanh(), x.mish()),
+                |x| T::select(x.above(threshold), x * x.tanh(), x.mish()),
                 slope X |x| {
                     // tanh(s) and its derivative follow from 1 - e⁻ˢ, which is sigmoid(x) where s = ln(1 + eˣ). From -40 downwards
                     // the tangent is -1, and powers might be infinite.
-                    let less = T::select(x > threshold, -(-x).min(T::of(40.0)).exp_m1(), x.sigmoid());
+                    let less = T::select(x.above(threshold), -(-x).min(T::of(40.0)).exp_m1(), x.sigmoid());
                     let rest = (T::of(1.0) - less) * (T::of(1.0) - less);
                     let (n, scale) = (less * (T::of(2.0) - less), T::of(1.0) / (T::of(1.0) + rest));
                     n * scale + x * (T::of(4.0) * rest * scale * scale) * less
@@ -179,12 +179,12 @@ macro_rules! with_functions {
             function reciprocal Reciprocal [EXACT, ROUNDING] in (0.1, 3.0); |x| T::of(1.0) / x, slope Out |y| -y * y;
 
             /// `max(x, 0)`; its derivative at 0 is 0.
-            activation relu Relu [EXACT, EXACT] |x| T::select(x > T::of(0.0), x, T::of(0.0)),
-                slope Out |y| T::select(y > T::of(0.0), T::of(1.0), T::of(0.0));
+            activation relu Relu [EXACT, EXACT] |x| T::select(x.above(T::of(0.0)), x, T::of(0.0)),
+                slope Out |y| T::select(y.above(T::of(0.0)), T::of(1.0), T::of(0.0));
 
             /// `x`, but not below 0 and not above `threshold`.
             activation relu6 Relu6(; threshold: Number = 6.0 "") [EXACT, EXACT]
-                |x| x.max(T::of(0.0)).min(threshold), slope Out |y| T::select((y > T::of(0.0)) & (y < threshold), T::of(1.0), T::of(0.0));
+                |x| x.max(T::of(0.0)).min(threshold), slope Out |y| T::select(y.above(T::of(0.0)) & y.below(threshold), T::of(1.0), T::of(0.0));
 
             /// The nearest whole number; of two, the one further from 0.
             function round Round [EXACT, EXACT] |x| x.round();
@@ -196,8 +196,8 @@ macro_rules! with_functions {
             activation selu Selu(;
                 scale: Number = 1.0507009873554805 "",
                 alpha: Number = 1.6732632423543772 "") [ROUNDING, ROUNDING]
-                |x| scale * T::select(x > T::of(0.0), x, alpha * x.exp_m1()),
-                slope X |x| scale * T::select(x > T::of(0.0), T::of(1.0), alpha * x.exp());
+                |x| scale * T::select(x.above(T::of(0.0)), x, alpha * x.exp_m1()),
+                slope X |x| scale * T::select(x.above(T::of(0.0)), T::of(1.0), alpha * x.exp());
 
             /// `1 / (1 + e⁻ˣ)`.
             activation sigmoid Sigmoid [ROUNDING, ACCUMULATING] |x| x.sigmoid(), slope Out |y| y * (T::of(1.0) - y);
@@ -217,13 +217,13 @@ macro_rules! with_functions {
             /// `ln(1 + exp(beta · x)) / beta`; `x` itself where `beta · x` is above `threshold`.
             activation softplus Softplus(; beta: Number = 1.0 "", threshold: Number = 20.0 "")
                 [ACCUMULATING, ROUNDING]
-                |x| T::select(beta * x > threshold, x, (beta * x).softplus() / beta),
-                slope X |x| T::select(beta * x > threshold, T::of(1.0), (beta * x).sigmoid());
+                |x| T::select((beta * x).above(threshold), x, (beta * x).softplus() / beta),
+                slope X |x| T::select((beta * x).above(threshold), T::of(1.0), (beta * x).sigmoid());
 
             /// `x` nearer to 0 by `lambda`, and 0 from `-lambda` to `lambda`.
             activation softshrink SoftShrink(; lambda: Number = 0.5 "") [EXACT, EXACT]
-                |x| T::select(x > lambda, x - lambda, T::select(x < -lambda, x + lambda, T::of(0.0))),
-                slope X |x| T::select((x > lambda) | (x < -lambda), T::of(1.0), T::of(0.0));
+                |x| T::select(x.above(lambda), x - lambda, T::select(x.below(-lambda), x + lambda, T::of(0.0))),
+                slope X |x| T::select(x.above(lambda) | x.below(-lambda), T::of(1.0), T::of(0.0));
 
             /// `x / (1 + |x|)`.
             activation softsign Softsign [ROUNDING, ROUNDING] |x| x / (T::of(1.0) + x.abs()),
@@ -266,7 +266,7 @@ macro_rules! with_functions {
                     let far = T::of(1382.0 / 155925.0) + s * (T::of(-21844.0 / 6081075.0) + s * far);
                     let far = T::of(17.0 / 315.0) + s * (T::of(-62.0 / 2835.0) + s * far);
                     let series = T::of(1.0 / 3.0) + s * (T::of(-2.0 / 15.0) + s * far);
-                    T::select(x.abs() < T::of(0.5), x * s * series, x - x.tanh())
+                    T::select(x.abs().below(T::of(0.5)), x * s * series, x - x.tanh())
                 },
                 slope X |x| {
                     let y = x.tanh();
@@ -275,8 +275,8 @@ macro_rules! with_functions {
 
             /// `x`, and 0 where it is not above `threshold`.
             activation thresholded_relu ThresholdedRelu(; threshold: Number = 1.0 "") [EXACT, EXACT]
-                |x| T::select(x > threshold, x, T::of(0.0)),
-                slope X |x| T::select(x > threshold, T::of(1.0), T::of(0.0));
+                |x| T::select(x.above(threshold), x, T::of(0.0)),
+                slope X |x| T::select(x.above(threshold), T::of(1.0), T::of(0.0));
 
             /// The whole number next to `x` towards 0.
             function trunc Trunc [EXACT, EXACT] |x| x.trunc(), int |x| x;

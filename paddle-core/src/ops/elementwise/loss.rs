@@ -36,7 +36,7 @@ macro_rules! loss {
             pub fn apply<T: Real>(self, prediction: T, label: T, coefficients: Coefficients) -> T {
                 match self {
                     $(LossKind::$kind => {
-                        bind!(T::of, coefficients, $($arg)* $($named)*);
+                        bind!(T::of, coefficients, $($arg: $arg_kind)* $($named: $named_kind)*);
                         let ($x, $label) = (prediction, label);
                         $formula
                     })*
@@ -48,7 +48,7 @@ macro_rules! loss {
             pub fn derivative<T: Real>(self, prediction: T, label: T, coefficients: Coefficients) -> T {
                 match self {
                     $(LossKind::$kind => {
-                        bind!(T::of, coefficients, $($arg)* $($named)*);
+                        bind!(T::of, coefficients, $($arg: $arg_kind)* $($named: $named_kind)*);
                         let ($sx, $slabel) = (prediction, label);
                         $slope
                     })*

@@ -29,7 +29,7 @@ macro_rules! with_losses {
                 |x, label| (T::of(1.0) - (label + label - T::of(1.0)) * x).max(T::of(0.0)),
                 slope |x, label| {
                     let side = label + label - T::of(1.0);
-                    T::select(T::of(1.0) - side * x > T::of(0.0), -side, T::of(0.0))
+                    T::select((T::of(1.0) - side * x).above(T::of(0.0)), -side, T::of(0.0))
                 };
 
             /// `r² / 2` where `r = label - x` is between `-delta` and `delta`, and `delta (|r| - delta / 2)` elsewhere:
@@ -46,8 +46,8 @@ macro_rules! with_losses {
             /// The Kullback-Leibler divergence between labels and a distribution whose logarithm is `x`, element by element:
             /// `label (ln label - x)`; 0 where the label is not above 0.
             kldiv_loss KlDivergence X Target Loss(;) [ACCUMULATING, EXACT] in (-2.0, 0.0), (0.1, 1.0);
-                |x, label| T::select(label > T::of(0.0), label * (label.ln() - x), T::of(0.0)),
-                slope |_x, label| T::select(label > T::of(0.0), -label, T::of(0.0));
+                |x, label| T::select(label.above(T::of(0.0)), label * (label.ln() - x), T::of(0.0)),
+                slope |_x, label| T::select(label.above(T::of(0.0)), -label, T::of(0.0));
 
             /// The cross-entropy of a label and a probability, each with `epsilon` added:
             /// `-label · ln(x + epsilon) - (1 - label) · ln(1 - x + epsilon)`.
@@ -63,12 +63,12 @@ macro_rules! with_losses {
                 |x, label| {
                     let z = (label + label - T::of(1.0)) * x;
                     let rest = (T::of(1.0) - z).max(T::of(0.0));
-                    T::select(z < T::of(-1.0), T::of(-4.0) * z, rest * rest)
+                    T::select(z.below(T::of(-1.0)), T::of(-4.0) * z, rest * rest)
                 },
                 slope |x, label| {
                     let side = label + label - T::of(1.0);
                     let rest = (T::of(1.0) - side * x).max(T::of(0.0));
-                    side * T::select(side * x < T::of(-1.0), T::of(-4.0), T::of(-2.0) * rest)
+                    side * T::select((side * x).below(T::of(-1.0)), T::of(-4.0), T::of(-2.0) * rest)
                 };
 
             /// The cross-entropy of a label and the probability `sigmoid(x)`: `ln(1 + eˣ) - label · x`; 0 where the label,
@@ -76,8 +76,8 @@ macro_rules! with_losses {
             sigmoid_cross_entropy_with_logits SigmoidCrossEntropy X Label Out(;
                 ignore_index: Int = -100 "The label of what does not count.")
                 [ACCUMULATING, ACCUMULATING] in (-8.0, 8.0), (0.0, 2.0);
-                |x, label| T::select(label.trunc() == ignore_index, T::of(0.0), x.softplus() - label * x),
-                slope |x, label| T::select(label.trunc() == ignore_index, T::of(0.0), x.sigmoid() - label);
+                |x, label| T::select(label.trunc().equals(ignore_index), T::of(0.0), x.softplus() - label * x),
+                slope |x, label| T::select(label.trunc().equals(ignore_index), T::of(0.0), x.sigmoid() - label);
         }
     };
 }

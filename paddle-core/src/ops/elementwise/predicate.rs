@@ -18,7 +18,7 @@ macro_rules! predicate {
 
             /// Whether the number has the property.
             #[inline(always)]
-            pub fn holds<T: Real>(self, value: T) -> bool {
+            pub fn holds<T: Real>(self, value: T) -> T::Truth {
                 match self {
                     $(PredicateKind::$kind => { let $x = value; $formula })*
                 }
@@ -44,11 +44,11 @@ macro_rules! predicate {
 
 predicate! {
     /// x is a number, and not infinite.
-    Finite "isfinite_v2" |x| x.abs() < T::of(f64::INFINITY);
+    Finite "isfinite_v2" |x| x.abs().below(T::of(f64::INFINITY));
     /// x is infinite.
-    Infinite "isinf_v2" |x| x.abs() == T::of(f64::INFINITY);
+    Infinite "isinf_v2" |x| x.abs().equals(T::of(f64::INFINITY));
     /// x is not a number.
-    NotANumber "isnan_v2" |x| x.partial_cmp(&x).is_none();
+    NotANumber "isnan_v2" |x| x.is_not_a_number();
 }
 
 /// Whether each number has a property. `X`: floating point; `Out`: bool.

@@ -1,22 +1,20 @@
 //! The numbers that formulas are written for.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
-use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Sub};
 
-/// The numbers that formulas are written for: `f32`, `f64`, and the vectorised numbers of a backend.
+/// The numbers that formulas are written for: `f32`, `f64`, the vectorised numbers of a backend, and numbers of the text that
+/// a backend compiles for its device. What compares them is a method, since such a text has no `bool` when it is written.
 ///
 /// The functions with a body are written such that nothing cancels. Wherever the result is a normal number, their
 /// relative error is a few times that of the functions without a body. They are inlined everywhere, so that they become
 /// vector code with the loops around them.
 pub trait Real:
-    Copy
-    + PartialOrd
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Neg<Output = Self>
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
+    /// What a comparison gives.
+    type Truth: Copy + BitAnd<Output = Self::Truth> + BitOr<Output = Self::Truth>;
+
     /// The nearest value to a constant.
     fn of(value: f64) -> Self;
 
@@ -79,29 +77,39 @@ pub trait Real:
     /// `1 - erf(x)`, which is small, but not 0, for large `x`.
     fn erfc(self) -> Self;
 
+    /// `self > other`.
+    fn above(self, other: Self) -> Self::Truth;
+    /// `self < other`.
+    fn below(self, other: Self) -> Self::Truth;
+    /// `self >= other`.
+    fn at_least(self, other: Self) -> Self::Truth;
+    /// `self <= other`.
+    fn at_most(self, other: Self) -> Self::Truth;
+    /// `self == other`.
+    fn equals(self, other: Self) -> Self::Truth;
+    /// Whether this is not a number.
+    fn is_not_a_number(self) -> Self::Truth;
+
     /// `this` if `condition` holds, otherwise `other`.
-    #[inline(always)]
-    fn select(condition: bool, this: Self, other: Self) -> Self {
-        if condition { this } else { other }
-    }
+    fn select(condition: Self::Truth, this: Self, other: Self) -> Self;
 
     /// The larger number; `other` if they do not compare.
     #[inline(always)]
     fn max(self, other: Self) -> Self {
-        Self::select(self > other, self, other)
+        Self::select(self.above(other), self, other)
     }
 
     /// The smaller number; `other` if they do not compare.
     #[inline(always)]
     fn min(self, other: Self) -> Self {
-        Self::select(self < other, self, other)
+        Self::select(self.below(other), self, other)
     }
 
     /// 1, 0 or -1, as `self` is above, at or below 0. NaN has the sign NaN.
     #[inline(always)]
     fn sign(self) -> Self {
         let zero = Self::of(0.0);
-        Self::select(self > zero, Self::of(1.0), Self::select(self < zero, Self::of(-1.0), self))
+        Self::select(self.above(zero), Self::of(1.0), Self::select(self.below(zero), Self::of(-1.0), self))
     }
 
     /// `1 / √x`.
@@ -114,7 +122,7 @@ pub trait Real:
     #[inline(always)]
     fn sigmoid(self) -> Self {
         let small = (-self.abs()).exp();
-        Self::select(self >= Self::of(0.0), Self::of(1.0), small) / (Self::of(1.0) + small)
+        Self::select(self.at_least(Self::of(0.0)), Self::of(1.0), small) / (Self::of(1.0) + small)
     }
 
     /// `ln(1 + eˣ)`.
@@ -169,9 +177,40 @@ pub trait Real:
     }
 }
 
+/// Comparisons of a type by those of the numbers that it consists of.
+#[macro_export]
+macro_rules! comparisons {
+    (|$x:ident| $number:expr) => {
+        type Truth = bool;
+
+        $crate::comparisons! { |$x| $number; above >, below <, at_least >=, at_most <=, equals == }
+
+        #[inline(always)]
+        fn is_not_a_number(self) -> bool {
+            let $x = self;
+            $number.is_nan()
+        }
+
+        #[inline(always)]
+        fn select(condition: bool, this: Self, other: Self) -> Self {
+            if condition { this } else { other }
+        }
+    };
+    (|$x:ident| $number:expr; $($name:ident $operator:tt),*) => {$(
+        #[inline(always)]
+        fn $name(self, other: Self) -> bool {
+            let left = { let $x = self; $number };
+            let right = { let $x = other; $number };
+            left $operator right
+        }
+    )*};
+}
+
 macro_rules! real {
     ($float:ident: $($name:ident = $function:expr),* $(,)?) => {
         impl Real for $float {
+            $crate::comparisons! { |x| x }
+
             #[inline(always)]
             fn of(value: f64) -> Self {
                 value as $float

@@ -50,7 +50,7 @@ macro_rules! unary {
             pub fn apply<T: Real>(self, value: T, coefficients: Coefficients) -> T {
                 match self {
                     $(UnaryKind::$kind => {
-                        bind!(T::of, coefficients $(, $($arg)* $($named)*)?);
+                        bind!(T::of, coefficients $(, $($arg: $arg_kind)* $($named: $named_kind)*)?);
                         let $x = value;
                         $formula
                     })*
@@ -63,7 +63,7 @@ macro_rules! unary {
             pub fn apply_int(self, value: i64, coefficients: Coefficients) -> i64 {
                 match self {
                     $(UnaryKind::$kind => {
-                        bind!(whole, coefficients $(, $($arg)* $($named)*)?);
+                        bind!(whole, coefficients $(, $($arg: $arg_kind)* $($named: $named_kind)*)?);
                         or!(0 $(, { let $i = value; $whole })?)
                     })*
                 }
@@ -75,7 +75,7 @@ macro_rules! unary {
             pub fn derivative<T: Real>(self, saved: T, coefficients: Coefficients) -> T {
                 match self {
                     $(UnaryKind::$kind => {
-                        bind!(T::of, coefficients $(, $($arg)* $($named)*)?);
+                        bind!(T::of, coefficients $(, $($arg: $arg_kind)* $($named: $named_kind)*)?);
                         or!(T::of(0.0) $(, { let $s = saved; $slope })?)
                     })*
                 }
@@ -102,7 +102,7 @@ macro_rules! unary {
             fn invalid(self, coefficients: Coefficients) -> Option<&'static str> {
                 match self {
                     $(UnaryKind::$kind => {
-                        bind!(f64::from, coefficients $(, $($arg)* $($named)*)?);
+                        bind!(f64::from, coefficients $(, $($arg: $arg_kind)* $($named: $named_kind)*)?);
                         unary!(@invalid $($valid, $invalid)?)
                     })*
                 }

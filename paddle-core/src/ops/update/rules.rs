@@ -145,7 +145,7 @@ impl Rule for Momentum {
     ) -> (T, [T; MOST_STATES]) {
         let g = c.rescale * g + c.decay * p;
         let v = c.mu * v + g;
-        (p - c.rate * T::select(c.nesterov, g + c.mu * v, v), [v, a, b])
+        (p - c.rate * if c.nesterov { g + c.mu * v } else { v }, [v, a, b])
     }
 }
 
@@ -252,7 +252,7 @@ impl Rule for Lamb {
     fn shared<T: Real>(&self, once: Once<T>) -> LambShared<T> {
         let scaled = self.always_adapt || self.weight_decay > 0.0;
         LambShared {
-            rate: once.rate * T::select(scaled, once.trust, one()),
+            rate: once.rate * if scaled { once.trust } else { one() },
             beta1: T::of(self.beta1),
             beta2: T::of(self.beta2),
             epsilon: T::of(self.epsilon),
@@ -423,15 +423,15 @@ impl<const ROOT: bool> Rule for FtrlRule<ROOT> {
         let grown = n + square;
         let (new, more) = if ROOT {
             let (old, new) = (n.sqrt(), grown.sqrt());
-            (new, T::select(new > zero, square / (old + new), zero))
+            (new, T::select(new.above(zero), square / (old + new), zero))
         } else {
             let new = grown.pow(c.power);
             let more = n.pow(c.power) * (c.power * (square / n).ln_1p()).exp_m1();
-            (new, T::select(n > zero, more, new))
+            (new, T::select(n.above(zero), more, new))
         };
         let z = z + g - more / c.rate * p;
-        let bound = T::select(z > zero, c.l1, -c.l1);
+        let bound = T::select(z.above(zero), c.l1, -c.l1);
         let p = (bound - z) / (new / c.rate + T::of(2.0) * c.l2);
-        (T::select(z.abs() > c.l1, p, zero), [grown, z, a])
+        (T::select(z.abs().above(c.l1), p, zero), [grown, z, a])
     }
 }
