@@ -1,9 +1,11 @@
-//! The backends: `cpu` and `reference`.
+//! The backends: `cpu`, `reference`, and behind features the devices that compile text, `gpu`.
 
 pub mod cpu;
 pub mod custom;
 pub mod differences;
 pub mod memory;
+#[cfg(feature = "wgpu")]
+pub mod gpu;
 mod messages;
 mod queue;
 mod random;

@@ -102,7 +102,7 @@ impl<'a> Regions<'a> {
     /// Adds an operator, and those of its operands that have to be in row-major order.
     fn add<B: Backend>(&mut self, backend: &B, facts: &Facts, at: At, operator: &Operator) {
         let program = self.program;
-        let side = Side::of(backend, &operator.op);
+        let side = Side::of(backend, program, operator);
         let fits = side == Some(Side::Own) && self.fits(operator);
         let (mut takes, mut same): (BTreeMap<VarId, Takes>, _) = (BTreeMap::new(), BTreeSet::new());
         for (k, &var) in operator.inputs.iter().chain(&operator.outputs).enumerate() {

@@ -36,7 +36,7 @@ pub(super) fn schedule<B: Backend>(
     arrangement: &Arrangement,
     switches: Switches,
 ) -> Vec<Unit> {
-    let side = |operator: &Operator| Side::of(backend, &operator.op).unwrap_or_default();
+    let side = |operator: &Operator| Side::of(backend, program, operator).unwrap_or_default();
     let ops = &program.block(id).ops;
     let mut units: Vec<Unit> = Vec::new();
     for operators in chains(program, id, live, arrangement, switches, &side) {

@@ -303,7 +303,7 @@ pub fn side_of<B: Backend>(backend: &B, program: &Program, var: VarId) -> Side {
     // A run may replace the buffer of a parameter that it changes outside of updates, which it can do on the backend
     // only.
     let is_own = program.outputs().contains(&var) || changed_in_use(program).any(|changed| changed == var);
-    match is_read && !is_own && readers.all(|reader| Side::of(backend, &reader.op) == Some(Side::Fallback)) {
+    match is_read && !is_own && readers.all(|reader| Side::of(backend, program, reader) == Some(Side::Fallback)) {
         true => Side::Fallback,
         false => Side::Own,
     }
@@ -358,7 +358,7 @@ fn initialize_vars<B: Backend>(
     for (operator, name, stored) in startup(program, storage, wanted)? {
         let group = startup_group(operator, name, stored);
         let start = |error: StartError| error.of(name);
-        match (Side::of(backend, &operator.op), backend.fallback()) {
+        match (Side::of(backend, program, operator), backend.fallback()) {
             (Some(Side::Fallback), Some(fallback)) => {
                 let elements = fill(fallback, &group, stored, seed).map_err(start)?;
                 values.upload(backend, stored, elements.as_slice());
@@ -386,7 +386,7 @@ pub fn check_initializers<B: Backend>(
     let is_wanted = |var| program.state(var).is_none() && wanted(&program.var(var).name);
     for (operator, name, stored) in startup(program, storage, &is_wanted)? {
         let group = startup_group(operator, name, stored);
-        let compiled = match (Side::of(backend, &operator.op), backend.fallback()) {
+        let compiled = match (Side::of(backend, program, operator), backend.fallback()) {
             (Some(Side::Fallback), Some(fallback)) => fallback.compile(&group).map(drop),
             _ => backend.compile(&group).map(drop),
         };

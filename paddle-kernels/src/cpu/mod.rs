@@ -207,7 +207,7 @@ impl Backend for Cpu {
         dtype.bytes()
     }
 
-    fn supports(&self, op: &Op) -> bool {
+    fn supports(&self, op: &Op, _: &[DType]) -> bool {
         ops::supports(op)
     }
 

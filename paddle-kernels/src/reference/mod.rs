@@ -99,16 +99,16 @@ impl Backend for Reference {
         self.stored(dtype).bytes()
     }
 
-    fn supports(&self, op: &Op) -> bool {
+    fn supports(&self, op: &Op, _: &[DType]) -> bool {
         ops::arithmetic(op).is_supported()
     }
 
     fn fuses(&self, body: &Op) -> bool {
-        self.supports(body)
+        ops::arithmetic(body).is_supported()
     }
 
     fn gathers(&self, update: &Op) -> bool {
-        self.supports(update)
+        ops::arithmetic(update).is_supported()
     }
 
     fn computes_in(&self, _: Precision) -> bool {
@@ -124,7 +124,7 @@ impl Backend for Reference {
     }
 
     fn takes(&self, op: &Op, _: usize, _: &Layout) -> Takes {
-        match self.channels_last && self.supports(op) {
+        match self.channels_last && ops::arithmetic(op).is_supported() {
             true if op.effects().element_wise => Takes::Alike,
             true => Takes::Each,
             false => Takes::RowMajor,
@@ -136,7 +136,7 @@ impl Backend for Reference {
             let message = format!("`{}` is not element-wise, so it is a group of its own", op.name());
             return Err(Unsupported { message });
         }
-        if let Some(GroupOp { op, .. }) = group.operators().find(|op| !self.supports(&op.op)) {
+        if let Some(GroupOp { op, .. }) = group.operators().find(|op| !ops::arithmetic(&op.op).is_supported()) {
             let message = match op {
                 Op::Custom(_) => Custom::NOT_LINKED.to_string(),
                 op => format!("`{}` is no kernel", op.name()),

@@ -3,6 +3,9 @@
 //!
 //! All tests are generic over `Backend`. A new backend is one module in `on_every_backend`.
 
+#[cfg(feature = "wgpu")]
+#[path = "../support/card.rs"]
+mod card;
 mod contractions;
 #[path = "../support/device.rs"]
 mod device;
@@ -70,6 +73,16 @@ macro_rules! on_every_backend {
             $(#[test]
             fn $check() {
                 super::$check(&crate::queued::Queued(paddle_kernels::Cpu::with_threads(2).unwrap()));
+            })*
+        }
+
+        #[cfg(feature = "wgpu")]
+        mod card {
+            $(#[test]
+            fn $check() {
+                if let Some(card) = crate::card::card() {
+                    super::$check(card);
+                }
             })*
         }
     };

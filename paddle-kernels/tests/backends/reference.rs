@@ -63,7 +63,7 @@ fn a_group_is_one_operator_or_a_chain() {
     assert_eq!(chain(Sample::of(Assign).rows(3, &[4])), None);
     let message = "`softmax` is not element-wise, so it is a group of its own".to_string();
     assert_eq!(chain(Sample::of(Softmax).rows(3, &[4])), Some(message));
-    assert!(!backend.supports(&If.into()));
+    assert!(!backend.supports(&If.into(), &[]));
 }
 
 #[test]

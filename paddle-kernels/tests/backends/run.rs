@@ -69,8 +69,21 @@ impl Case {
         }
     }
 
+    /// Whether a backend has kernels for all operators.
+    fn is_supported(&self, backend: &impl Backend) -> bool {
+        self.group.operators().all(|op| {
+            let operands = op.inputs.iter().chain(&op.outputs);
+            let types: Vec<DType> = operands.map(|&operand| self.group.ty(operand).dtype).collect();
+            backend.supports(&op.op, &types)
+        })
+    }
+
     /// The results of a launch: the outputs, then the changed states.
     pub(crate) fn run<B: Backend>(&self, backend: &B) -> Result<Vec<Host>, KernelError> {
+        // What a backend lacks is run by its fallback.
+        if let (false, Some(fallback)) = (self.is_supported(backend), backend.fallback()) {
+            return self.run(fallback);
+        }
         let mut placed = Placed::new(self, backend);
         placed.device.poison();
         placed.upload();

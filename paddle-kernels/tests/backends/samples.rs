@@ -390,7 +390,7 @@ fn in_double(sample: &Sample) -> Sample {
 fn every_operator_has_a_sample() {
     let sampled: BTreeSet<&str> = every_sample().iter().map(|sample| sample.op.name()).collect();
     for op in Op::prototypes() {
-        let kernel = Reference::single().supports(&op);
+        let kernel = Reference::single().supports(&op, &[]);
         // Row numbers are tested with the blocks that they are for, and new sequences with the values for them: no
         // input of these operators has the rows of their results. Rows as an axis have a size that is no number:
         // `tests/parts` has them.

@@ -173,7 +173,7 @@ fn groups_without_a_kernel_say_why() {
     let cpu = Cpu::with_threads(1).unwrap();
     let dense = |dtype, shape: &[usize]| layout(dtype, shape, false);
     let foreign = Foreign { name: "lstm".into(), desc: Vec::new(), types: Vec::new() };
-    assert!(!cpu.supports(&foreign.clone().into()) && !cpu.supports(&ScatterRows.into()));
+    assert!(!cpu.supports(&foreign.clone().into(), &[]) && !cpu.supports(&ScatterRows.into(), &[]));
     assert!(message(&Case::of(foreign, &[], &[])).contains("another system"));
     let rows = [dense(F32, &[2])];
     assert!(message(&Case::of(ScatterRows, &rows, &rows)).contains("the runtime runs it"));

@@ -34,9 +34,9 @@ impl<B: Backend> Backend for Lacking<B> {
         self.device.element_bytes(dtype)
     }
 
-    fn supports(&self, op: &Op) -> bool {
+    fn supports(&self, op: &Op, types: &[DType]) -> bool {
         let sum: u32 = op.name().bytes().map(u32::from).sum();
-        sum.is_multiple_of(2) && self.device.supports(op)
+        sum.is_multiple_of(2) && self.device.supports(op, types)
     }
 
     fn fuses(&self, body: &Op) -> bool {
@@ -57,7 +57,7 @@ impl<B: Backend> Backend for Lacking<B> {
 
     fn compile(&self, group: &Group) -> Result<B::Kernel, Unsupported> {
         for op in group.operators() {
-            assert!(self.supports(&op.op), "`{}` is compiled where it is not supported", op.op.name());
+            assert!(self.supports(&op.op, &[]), "`{}` is compiled where it is not supported", op.op.name());
         }
         self.device.compile(group)
     }

@@ -232,8 +232,8 @@ impl Backend for Queued {
         self.0.element_bytes(dtype)
     }
 
-    fn supports(&self, op: &Op) -> bool {
-        self.0.supports(op)
+    fn supports(&self, op: &Op, types: &[DType]) -> bool {
+        self.0.supports(op, types)
     }
 
     fn computes_in(&self, precision: Precision) -> bool {

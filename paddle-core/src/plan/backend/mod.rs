@@ -21,7 +21,7 @@ pub use moves::Move;
 
 use super::Precision;
 use crate::memory::OutOfMemory;
-use crate::ops::Op;
+use crate::ops::{Op, Operator, Program};
 use crate::program::DType;
 
 /// One run of a compiled group.
@@ -96,12 +96,15 @@ pub enum Side {
 }
 
 impl Side {
-    /// The side on which an operator runs; none if neither side supports it.
-    pub fn of<B: Backend>(backend: &B, op: &Op) -> Option<Side> {
-        if backend.supports(op) {
+    /// The side on which an operator of a program runs; none if neither side supports it.
+    pub fn of<B: Backend>(backend: &B, program: &Program, operator: &Operator) -> Option<Side> {
+        let operands = operator.inputs.iter().chain(&operator.outputs);
+        let types: Vec<DType> = operands.map(|&var| program.ty(var).dtype).collect();
+        if backend.supports(&operator.op, &types) {
             return Some(Side::Own);
         }
-        backend.fallback().filter(|fallback| fallback.supports(op)).map(|_| Side::Fallback)
+        let fallback = backend.fallback().filter(|fallback| fallback.supports(&operator.op, &types));
+        fallback.map(|_| Side::Fallback)
     }
 }
 
@@ -150,8 +153,8 @@ pub trait Backend {
     /// The size of one element in the memory of the device, in bytes.
     fn element_bytes(&self, dtype: DType) -> usize;
 
-    /// Whether the backend can run the operator.
-    fn supports(&self, op: &Op) -> bool;
+    /// Whether the backend can run the operator on inputs and outputs of these element types, in this order.
+    fn supports(&self, op: &Op, types: &[DType]) -> bool;
 
     /// Whether the backend compiles groups that have this operator as body and an epilogue behind it.
     fn fuses(&self, _body: &Op) -> bool {

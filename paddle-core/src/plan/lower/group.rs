@@ -274,8 +274,9 @@ impl<'a, B: Backend> Lowering<'a, B> {
     pub(super) fn constant(&self, var: VarId) -> Option<&'a Operator> {
         let at = self.facts.constants.get(&var)?;
         let operator = &self.program.block(at.0).ops[at.1];
-        let is_supported = self.backend.supports(&operator.op)
-            && self.backend.fallback().is_none_or(|fallback| fallback.supports(&operator.op));
+        let types = [self.program.ty(var).dtype];
+        let is_supported = self.backend.supports(&operator.op, &types)
+            && self.backend.fallback().is_none_or(|fallback| fallback.supports(&operator.op, &types));
         is_supported.then_some(operator)
     }
 

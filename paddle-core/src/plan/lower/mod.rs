@@ -184,7 +184,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             | Op::ScatterRows(_)
             | Op::While(_) => false,
             op if op.effects().exchanges => false,
-            op => Side::of(self.backend, op).is_none(),
+            _ => Side::of(self.backend, self.program, operator).is_none(),
         });
         let Some(first) = missing.next() else {
             return Ok(());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::backend::{Backend, Extent, Layout, OperandType};
+use super::super::backend::{Backend, Extent, Layout, OperandType, Side};
 use super::super::code::{Home, Lane, LaneId, LoopId, Slot, SlotId};
 use super::super::error::PlanError;
 use super::Lowering;
@@ -54,7 +54,11 @@ impl<B: Backend> Lowering<'_, B> {
     /// Adds a slot of a value's type, whose lifetime begins now.
     pub(super) fn slot_like(&mut self, var: VarId, home: Home) -> SlotId {
         let OperandType { dtype, shape, layout } = self.operand_type(var);
-        let (name, element_bytes) = (self.program.var(var).name.clone(), self.backend.element_bytes(dtype));
+        let name = self.program.var(var).name.clone();
+        let element_bytes = match (home.side(), self.backend.fallback()) {
+            (Side::Fallback, Some(fallback)) => fallback.element_bytes(dtype),
+            _ => self.backend.element_bytes(dtype),
+        };
         let life = (self.now, self.now);
         self.add_slot(Slot { name, shape, layout, element_bytes, dtype, home, life })
     }

@@ -1,0 +1,97 @@
+//! Compiled groups: the forms of a kernel, and how many threads run them.
+
+use std::sync::Arc;
+
+use paddle_core::plan::{Extent, KernelError, Unsupported};
+
+use super::form::{Form, LANES, build};
+
+/// The most workgroups of a launch along one axis. Threads take what is left in turns.
+const MOST_GROUPS: usize = 65_535;
+
+/// How many threads run a stage.
+#[derive(Clone, Debug)]
+pub(super) enum Grid {
+    /// A thread for each of as many items as this product of extents.
+    Items(Vec<Extent>),
+    /// A workgroup for each.
+    Groups(Vec<Extent>),
+    /// A workgroup for each tile of a matrix: rows, columns and matrices, and the sides of a tile.
+    Tiles([Vec<Extent>; 3], usize),
+    /// One workgroup.
+    One,
+}
+
+fn product(extents: &[Extent], sizes: &[usize]) -> usize {
+    extents.iter().fold(1, |product: usize, extent| product.saturating_mul(extent.get(sizes)))
+}
+
+impl Grid {
+    /// The number of workgroups in a launch with these sizes.
+    pub(super) fn groups(&self, sizes: &[usize]) -> usize {
+        let groups = match self {
+            Grid::Items(items) => product(items, sizes).div_ceil(LANES as usize),
+            Grid::Groups(groups) => product(groups, sizes),
+            Grid::Tiles([rows, columns, matrices], side) => {
+                let tiles = |extents| product(extents, sizes).div_ceil(*side);
+                tiles(rows).saturating_mul(tiles(columns)).saturating_mul(product(matrices, sizes))
+            }
+            Grid::One => 1,
+        };
+        groups.min(MOST_GROUPS)
+    }
+}
+
+/// What says why a launch failed, from the position that it reports: the operand whose elements were looked at, and the message
+/// for the element at the position. Sizes are those of the launch.
+pub(super) type Explain = Arc<dyn Fn(i64, usize, &[usize]) -> KernelError + Send + Sync>;
+
+/// One dispatch of a kernel.
+pub(super) struct Stage {
+    pub(super) form: Form,
+    pub(super) grid: Grid,
+}
+
+/// A group as forms.
+pub(super) struct Kernel {
+    pub(super) stages: Vec<Stage>,
+    /// The memory beside its operands, in words. Operands behind those of the group are in it.
+    pub(super) scratch: Vec<Vec<Extent>>,
+    /// Why a launch may fail, and the operand of whole numbers that is to blame.
+    pub(super) explain: Option<(usize, Explain)>,
+}
+
+impl Kernel {
+    /// A kernel of no stages.
+    pub(super) fn new() -> Self {
+        Kernel { stages: Vec::new(), scratch: Vec::new(), explain: None }
+    }
+
+    /// Adds a stage.
+    pub(super) fn stage(mut self, grid: Grid, write: impl FnOnce()) -> Self {
+        let (form, ()) = build(write);
+        self.stages.push(Stage { form, grid });
+        self
+    }
+
+    /// Adds memory of as many words as the product of the extents.
+    pub(super) fn scratch(mut self, words: Vec<Extent>) -> Self {
+        self.scratch.push(words);
+        self
+    }
+
+    /// Says why launches fail.
+    pub(super) fn explain(
+        mut self,
+        operand: usize,
+        explain: impl Fn(i64, usize, &[usize]) -> KernelError + Send + Sync + 'static,
+    ) -> Self {
+        self.explain = Some((operand, Arc::new(explain)));
+        self
+    }
+}
+
+/// The error of a group for which there is no kernel.
+pub(super) fn unsupported<T>(message: impl Into<String>) -> Result<T, Unsupported> {
+    Err(Unsupported { message: format!("there is no kernel on this device for {}", message.into()) })
+}

@@ -1,0 +1,29 @@
+//! Devices that compile text: kernels are written once, in a [form], and printed for a device.
+//!
+//! * [`ops`] and `moves` write the kernels of groups; operators that are not there run on the CPU, which is the fallback.
+//! * `wgpu/` is the backend for every card with a driver for Vulkan, Metal or DirectX 12.
+//!
+//! Elements are words of 32 bits: a truth value is one, a whole number of 64 bits is two. In double precision nothing is
+//! computed; the CPU does that.
+
+mod fold;
+mod form;
+mod index;
+mod kernel;
+mod moves;
+mod ops;
+mod random;
+mod tensor;
+pub mod wgpu;
+
+use paddle_core::plan::{Body, Group, Unsupported};
+
+use self::kernel::Kernel;
+
+/// Writes the kernel of a group.
+fn compile(group: &Group) -> Result<Kernel, Unsupported> {
+    match group.body {
+        Some(Body::Move(kind)) => moves::compile(kind, group),
+        Some(Body::Operator(_) | Body::Updates(_)) | None => ops::compile(group),
+    }
+}

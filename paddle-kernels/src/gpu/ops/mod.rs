@@ -1,0 +1,109 @@
+//! The kernels, under the operators' names. Operators implement [`Compile`].
+
+mod concat;
+mod cross_entropy;
+mod dropout;
+mod elementwise;
+mod expand;
+mod lookup_table;
+mod matmul;
+mod reduce;
+mod reshape;
+mod slice;
+mod softmax;
+mod update;
+
+use paddle_core::ops::*;
+use paddle_core::plan::{Group, Unsupported};
+use paddle_core::program::DType;
+
+use super::kernel::{Kernel, unsupported};
+use super::tensor::{Call, Element};
+
+/// How an operator becomes a kernel. An element-wise operator implements [`evaluate`](Compile::evaluate), and any other one
+/// [`compile`](Compile::compile).
+trait Compile {
+    /// Whether there is a kernel for inputs and outputs of these types.
+    fn is_supported(&self, _types: &[DType]) -> bool {
+        true
+    }
+
+    /// The kernel of this operator alone.
+    fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
+        elementwise::compile(call.group)
+    }
+
+    /// Writes the operator for one element of each input, broadcast to the shape of the result. `None` if the operator is not
+    /// element-wise.
+    fn evaluate(&self, _inputs: &[Element], _result: DType) -> Option<Element> {
+        None
+    }
+}
+
+macro_rules! compilers {
+    ($($name:ident,)*) => {
+        fn compiler(op: &Op) -> &dyn Compile {
+            match op {
+                $(Op::$name(op) => op,)*
+            }
+        }
+    };
+}
+paddle_core::with_operators!(compilers);
+
+/// Whether there is a kernel for the operator, on inputs and outputs of these types.
+pub(super) fn supports(op: &Op, types: &[DType]) -> bool {
+    !types.contains(&DType::F64) && compiler(op).is_supported(types)
+}
+
+/// Compiles a group of operators.
+pub(super) fn compile(group: &Group) -> Result<Kernel, Unsupported> {
+    for op in group.operators() {
+        let operands = op.inputs.iter().chain(&op.outputs);
+        let types: Vec<DType> = operands.map(|&operand| group.ty(operand).dtype).collect();
+        if !supports(&op.op, &types) {
+            return unsupported(format!("`{}` of {types:?}", op.op.name()));
+        }
+    }
+    let mut operators = group.operators();
+    match (&group.body, operators.next(), operators.next()) {
+        (Some(_), Some(op), None) => compiler(&op.op).compile(Call { group, op }),
+        (None, Some(_), _) => elementwise::compile(group),
+        _ => unsupported("a group of this kind"),
+    }
+}
+
+/// The sum of two elements of one type.
+pub(super) fn add(x: Element, y: Element) -> Element {
+    let sum = Binary { kind: BinaryKind::Add }.evaluate(&[x, y], DType::F32);
+    sum.expect("sums are of numbers")
+}
+
+/// Operators that run elsewhere.
+macro_rules! lacks {
+    ($($name:ident),* $(,)?) => {$(
+        impl Compile for $name {
+            fn is_supported(&self, _: &[DType]) -> bool {
+                false
+            }
+        }
+    )*};
+}
+
+// The runtime runs these, whatever the device.
+lacks!(
+    FetchBarrier, For, Foreign, GatherRows, If, Listen, LoopGrad, Outside, Prefetch, Receive, ReceiveValue, ScatterRows, Send,
+    SendBarrier, SendRows, SendValue, Share, Shared, While,
+);
+
+// The CPU runs these.
+lacks!(
+    Accuracy, AssignValue, Auc, BatchNorm, BatchNormGrad, Conv2d, Conv2dGrad, Conv2dTranspose, CrfDecoding, CumSum, Custom,
+    Gather, GatherGrad, GatherNd, GaussianRandom, GroupNorm, GroupNormGrad, Interpolate, InterpolateGrad, LayerNorm,
+    LayerNormGrad, LinearChainCrf, LinearChainCrfGrad, Lrn, LrnGrad, MaxPool2dWithIndex, OneHot, Pad, Pool2d, Pool2dGrad, Range,
+    Scatter, ScatterNdAdd, SequenceAlign, SequenceConcat, SequenceConcatGrad, SequenceExpandAs, SequenceGather,
+    SequenceGatherGrad, SequenceLength, SequencePad, SequencePool, SequencePoolGrad, SequenceProduct, SequenceRange,
+    SequenceReshape, SequenceReverse, SequenceSoftmax, SequenceSpread, SequenceUnpad, SequenceWeigh, SequenceWhere,
+    SequenceWindow, SequenceWindowGrad, Store, TakeAlongAxis, TakeAlongAxisGrad, Tile, TopK, TruncatedGaussianRandom, Unfold,
+    UnfoldGrad, UniformRandom, UpdateRows, WarpCtc,
+);

@@ -1,0 +1,156 @@
+//! Reductions: a thread for each result if there are few terms, and otherwise a workgroup.
+
+use paddle_core::ops::{Reduce, ReduceKind};
+use paddle_core::plan::{Extent, Unsupported};
+use paddle_core::program::DType;
+
+use super::Compile;
+use super::expand::is_along;
+use crate::gpu::fold::SharedElements;
+use crate::gpu::form::{
+    Float, LANES, Long, Register, Signed, Truth, Unsigned, Variable, each, for_each, lane, scalar, when, workgroup, workgroups,
+};
+use crate::gpu::index::{element, position};
+use crate::gpu::kernel::{Grid, Kernel};
+use crate::gpu::tensor::{Call, Element};
+
+/// The number of terms up to which a thread adds them up alone.
+const FEW: usize = 16;
+
+/// What no terms give.
+fn none(kind: ReduceKind, dtype: DType) -> Element {
+    let whole = |value: i64, of_32: i32| match dtype {
+        DType::I64 => Element::Long(Long::of(value)),
+        _ => Element::Signed(Signed::of(of_32)),
+    };
+    match (kind, dtype) {
+        (ReduceKind::Any, _) => Element::Truth(Truth::of(false)),
+        (ReduceKind::All, _) => Element::Truth(Truth::of(true)),
+        (ReduceKind::Max, DType::F32) => Element::Float(Float::constant(f32::NEG_INFINITY)),
+        (ReduceKind::Min, DType::F32) => Element::Float(Float::constant(f32::INFINITY)),
+        (ReduceKind::Prod, DType::F32) => Element::Float(Float::constant(1.0)),
+        (ReduceKind::Max, _) => whole(i64::MIN, i32::MIN),
+        (ReduceKind::Min, _) => whole(i64::MAX, i32::MAX),
+        (ReduceKind::Prod, _) => whole(1, 1),
+        (ReduceKind::Sum | ReduceKind::Mean, _) => Element::zero(dtype),
+    }
+}
+
+fn join(kind: ReduceKind, x: Element, y: Element) -> Element {
+    match (kind, x, y) {
+        (ReduceKind::Any, Element::Truth(x), Element::Truth(y)) => Element::Truth(x | y),
+        (ReduceKind::All, Element::Truth(x), Element::Truth(y)) => Element::Truth(x & y),
+        // What is not a number is left out.
+        (ReduceKind::Max, Element::Float(x), Element::Float(y)) => Element::Float(Float::choose(y.greater(x), y, x)),
+        (ReduceKind::Min, Element::Float(x), Element::Float(y)) => Element::Float(Float::choose(y.less(x), y, x)),
+        (ReduceKind::Max, Element::Signed(x), Element::Signed(y)) => Element::Signed(Signed::choose(y.greater(x), y, x)),
+        (ReduceKind::Min, Element::Signed(x), Element::Signed(y)) => Element::Signed(Signed::choose(y.less(x), y, x)),
+        (ReduceKind::Max, Element::Long(x), Element::Long(y)) => Element::Long(Long::choose(x.less(y), y, x)),
+        (ReduceKind::Min, Element::Long(x), Element::Long(y)) => Element::Long(Long::choose(y.less(x), y, x)),
+        (ReduceKind::Prod, Element::Float(x), Element::Float(y)) => Element::Float(x * y),
+        (ReduceKind::Prod, Element::Signed(x), Element::Signed(y)) => Element::Signed(x * y),
+        (ReduceKind::Prod, Element::Long(x), Element::Long(y)) => Element::Long(x * y),
+        (_, Element::Float(x), Element::Float(y)) => Element::Float(x + y),
+        (_, Element::Signed(x), Element::Signed(y)) => Element::Signed(x + y),
+        (_, Element::Long(x), Element::Long(y)) => Element::Long(x + y),
+        (kind, x, y) => panic!("{kind:?} of {x:?} and {y:?}"),
+    }
+}
+
+/// A variable of any type.
+enum Any {
+    Float(Variable<Float>),
+    Signed(Variable<Signed>),
+    Truth(Variable<Truth>),
+    Long(Variable<Unsigned>, Variable<Unsigned>),
+}
+
+impl Any {
+    fn new(first: Element) -> Any {
+        match first {
+            Element::Float(value) => Any::Float(Variable::new(value)),
+            Element::Signed(value) => Any::Signed(Variable::new(value)),
+            Element::Truth(value) => Any::Truth(Variable::new(value)),
+            Element::Long(value) => Any::Long(Variable::new(value.low), Variable::new(value.high)),
+        }
+    }
+
+    fn get(&self) -> Element {
+        match self {
+            Any::Float(variable) => Element::Float(variable.get()),
+            Any::Signed(variable) => Element::Signed(variable.get()),
+            Any::Truth(variable) => Element::Truth(variable.get()),
+            Any::Long(low, high) => Element::Long(Long { low: low.get(), high: high.get() }),
+        }
+    }
+
+    fn set(&self, to: Element) {
+        match (self, to) {
+            (Any::Float(variable), Element::Float(value)) => variable.set(value),
+            (Any::Signed(variable), Element::Signed(value)) => variable.set(value),
+            (Any::Truth(variable), Element::Truth(value)) => variable.set(value),
+            (Any::Long(low, high), Element::Long(value)) => {
+                low.set(value.low);
+                high.set(value.high);
+            }
+            (_, other) => panic!("a variable of another type than {other:?}"),
+        }
+    }
+}
+
+impl Compile for Reduce {
+    fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
+        let (shape, kind, dtype) = (call.shape(0).to_vec(), self.kind, call.dtype(0));
+        let (along, kept): (Vec<usize>, Vec<usize>) = (0..shape.len()).partition(|&axis| is_along(&self.axes, axis));
+        let extents = |axes: &[usize]| -> Vec<Extent> { axes.iter().map(|&axis| shape[axis]).collect() };
+        let (terms, results) = (extents(&along), extents(&kept));
+        let known = terms.iter().try_fold(1usize, |product, extent| match extent {
+            Extent::Fixed(size) => product.checked_mul(*size),
+            Extent::Bound(_) => None,
+        });
+        // The element that is a term of a result.
+        let source = |result: &[Unsigned], term: Unsigned| {
+            let mut at = vec![Unsigned::of(0); shape.len()];
+            for (&axis, place) in along.iter().zip(position(term, &terms)) {
+                at[axis] = place;
+            }
+            for (&axis, &place) in kept.iter().zip(result) {
+                at[axis] = place;
+            }
+            element(&at, &shape)
+        };
+        let finish = |value: Element| match (kind, value) {
+            (ReduceKind::Mean, Element::Float(sum)) => {
+                let count = scalar(&terms);
+                let count = Unsigned::choose(count.is(Unsigned::of(0)), Unsigned::of(1), count);
+                Element::Float(sum / count.to_float())
+            }
+            (_, value) => value,
+        };
+        if known.is_some_and(|terms| terms <= FEW) {
+            return Ok(Kernel::new().stage(Grid::Items(results.clone()), || {
+                let (x, out) = (call.input(0), call.output(0));
+                each(scalar(&results), |result| {
+                    let at = position(result, &results);
+                    let sum = Any::new(none(kind, dtype));
+                    for_each(Unsigned::of(0), scalar(&terms), Unsigned::of(1), |term| {
+                        sum.set(join(kind, sum.get(), x.load(source(&at, term))));
+                    });
+                    out.store(result, finish(sum.get()));
+                });
+            }));
+        }
+        Ok(Kernel::new().stage(Grid::Groups(results.clone()), || {
+            let (x, out, shared) = (call.input(0), call.output(0), SharedElements::new(dtype));
+            for_each(workgroup(), scalar(&results), workgroups(), |result| {
+                let at = position(result, &results);
+                let sum = Any::new(none(kind, dtype));
+                for_each(lane(), scalar(&terms), Unsigned::of(LANES), |term| {
+                    sum.set(join(kind, sum.get(), x.load(source(&at, term))));
+                });
+                let all = shared.fold(sum.get(), |x, y| join(kind, x, y));
+                when(lane().is(Unsigned::of(0)), || out.store(result, finish(all)));
+            });
+        }))
+    }
+}

@@ -1,0 +1,232 @@
+//! A card: its memory, and the pipelines that are compiled for it.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::num::NonZeroU64;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use paddle_core::memory::OutOfMemory;
+use paddle_core::plan::Piece;
+use pollster::block_on;
+use wgpu::{
+    Adapter, Backends, BindGroupLayout, BindGroupLayoutEntry, BindingType, Buffer, BufferBindingType, BufferDescriptor,
+    BufferUsages, CommandEncoderDescriptor, ComputePipeline, DeviceDescriptor, ErrorFilter, Instance, InstanceDescriptor, MapMode,
+    PollType, ShaderStages,
+};
+
+/// The room of a launch's words in their buffer: offsets of bindings are multiples of it on every card.
+pub(super) const LAUNCH_BYTES: usize = 256;
+/// The bindings in front of the memories: the words of the launch, and the fault.
+pub(super) const FIRST_MEMORY: u32 = 2;
+
+/// A description of a card.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Card {
+    /// Its number, by which it is asked for.
+    pub number: usize,
+    /// The name that its driver gives.
+    pub name: String,
+    /// The interface: `vulkan`, `metal` or `dx12`.
+    pub interface: String,
+    /// What kind of device it is: a card of its own, part of the processor, or a program on the processor.
+    pub kind: String,
+}
+
+impl fmt::Display for Card {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} ({}, {})", self.number, self.name, self.kind, self.interface)
+    }
+}
+
+/// Why a card cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WgpuError {
+    /// There is no card of this number.
+    Missing {
+        /// The number.
+        number: usize,
+        /// The cards that there are.
+        found: Vec<Card>,
+    },
+    /// The driver refuses it.
+    Refused {
+        /// The card.
+        card: Card,
+        /// What the driver says.
+        message: String,
+    },
+}
+
+impl fmt::Display for WgpuError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WgpuError::Missing { number, found } if found.is_empty() => {
+                write!(f, "there is no card number {number}: no driver for Vulkan, Metal or DirectX 12 shows any card")
+            }
+            WgpuError::Missing { number, found } => {
+                write!(f, "there is no card number {number}; found")?;
+                found.iter().try_for_each(|card| write!(f, "\n  {card}"))
+            }
+            WgpuError::Refused { card, message } => write!(f, "the driver refuses card {card}: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for WgpuError {}
+
+/// The cards of this machine, fast ones first.
+pub fn cards() -> Vec<Card> {
+    adapters().into_iter().map(|(card, _)| card).collect()
+}
+
+fn adapters() -> Vec<(Card, Adapter)> {
+    static INSTANCE: OnceLock<Instance> = OnceLock::new();
+    let instance = INSTANCE.get_or_init(|| {
+        let mut descriptor = InstanceDescriptor::new_without_display_handle();
+        descriptor.backends = Backends::VULKAN | Backends::METAL | Backends::DX12;
+        Instance::new(descriptor)
+    });
+    let mut adapters = block_on(instance.enumerate_adapters(Backends::all()));
+    let kind = |adapter: &Adapter| match adapter.get_info().device_type {
+        wgpu::DeviceType::DiscreteGpu => (0, "a card of its own"),
+        wgpu::DeviceType::IntegratedGpu => (1, "part of the processor"),
+        wgpu::DeviceType::VirtualGpu => (2, "virtual"),
+        wgpu::DeviceType::Cpu => (3, "a program on the processor"),
+        wgpu::DeviceType::Other => (4, "of another kind"),
+    };
+    adapters.sort_by_key(|adapter| kind(adapter).0);
+    let describe = |(number, adapter): (usize, Adapter)| {
+        let info = adapter.get_info();
+        let (name, interface) = (info.name.clone(), info.backend.to_string());
+        (Card { number, name, interface, kind: kind(&adapter).1.into() }, adapter)
+    };
+    adapters.into_iter().enumerate().map(describe).collect()
+}
+
+/// A compiled kernel.
+pub(super) struct Pipeline {
+    pub(super) pipeline: ComputePipeline,
+    pub(super) layout: BindGroupLayout,
+}
+
+pub(super) struct Device {
+    pub(super) card: Card,
+    pub(super) device: wgpu::Device,
+    pub(super) queue: wgpu::Queue,
+    /// The most bytes of a buffer.
+    largest: u64,
+    pipelines: Mutex<HashMap<String, Arc<Pipeline>>>,
+}
+
+impl Device {
+    pub(super) fn new(number: usize) -> Result<Device, WgpuError> {
+        let mut adapters = adapters();
+        let found = || adapters.iter().map(|(card, _)| card.clone()).collect();
+        if number >= adapters.len() {
+            return Err(WgpuError::Missing { number, found: found() });
+        }
+        let (card, adapter) = adapters.swap_remove(number);
+        let limits = adapter.limits();
+        let largest = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
+        let descriptor = DeviceDescriptor { required_limits: limits, ..DeviceDescriptor::default() };
+        let (device, queue) = block_on(adapter.request_device(&descriptor))
+            .map_err(|error| WgpuError::Refused { card: card.clone(), message: error.to_string() })?;
+        Ok(Device { card, device, queue, largest, pipelines: Mutex::default() })
+    }
+
+    /// A buffer that kernels use.
+    pub(super) fn allocate(&self, bytes: usize) -> Result<Buffer, OutOfMemory> {
+        // A binding is never empty.
+        self.buffer(bytes.max(4), BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST)
+    }
+
+    pub(super) fn buffer(&self, bytes: usize, usage: BufferUsages) -> Result<Buffer, OutOfMemory> {
+        let refused = || OutOfMemory::of(bytes);
+        let size = (bytes as u64).next_multiple_of(4);
+        if size > self.largest {
+            return Err(refused());
+        }
+        let scope = self.device.push_error_scope(ErrorFilter::OutOfMemory);
+        let buffer = self.device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
+        match block_on(scope.pop()) {
+            None => Ok(buffer),
+            Some(_) => Err(refused()),
+        }
+    }
+
+    /// Copies pieces of a buffer to another one.
+    pub(super) fn copy(&self, from: &Buffer, to: &Buffer, pieces: &[Piece]) {
+        let mut encoder = self.device.create_command_encoder(&CommandEncoderDescriptor::default());
+        for piece in pieces.iter().filter(|piece| piece.bytes > 0) {
+            encoder.copy_buffer_to_buffer(from, piece.from as u64, to, piece.to as u64, piece.bytes as u64);
+        }
+        self.queue.submit([encoder.finish()]);
+    }
+
+    /// Gives the bytes of a buffer to the host.
+    pub(super) fn download(&self, from: &Buffer, offset: usize, bytes: usize, take: impl FnOnce(&[u8])) {
+        let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
+        let staging = self.buffer(bytes, usage).expect("memory for what the host reads");
+        self.copy(from, &staging, &[Piece { from: offset, to: 0, bytes }]);
+        self.take(&staging, take);
+    }
+
+    /// Waits for a buffer that the host reads.
+    pub(super) fn take(&self, staging: &Buffer, take: impl FnOnce(&[u8])) {
+        let slice = staging.slice(..);
+        slice.map_async(MapMode::Read, |_| {});
+        self.device.poll(PollType::wait_indefinitely()).expect("the device answers");
+        let mapped = slice.get_mapped_range().expect("mapped above");
+        take(&mapped);
+        drop(mapped);
+        staging.unmap();
+    }
+
+    /// The pipeline of a text that binds this many memories.
+    pub(super) fn pipeline(&self, text: String, memories: u32) -> Arc<Pipeline> {
+        let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = pipelines.get(&text) {
+            return pipeline.clone();
+        }
+        let pipeline = Arc::new(self.build(&text, memories));
+        pipelines.insert(text, pipeline.clone());
+        pipeline
+    }
+
+    fn build(&self, text: &str, memories: u32) -> Pipeline {
+        let entry = |binding: u32| BindGroupLayoutEntry {
+            binding,
+            visibility: ShaderStages::COMPUTE,
+            ty: BindingType::Buffer {
+                ty: BufferBindingType::Storage { read_only: binding == 0 },
+                has_dynamic_offset: binding == 0,
+                min_binding_size: NonZeroU64::new(4),
+            },
+            count: None,
+        };
+        let entries: Vec<_> = (0..FIRST_MEMORY + memories).map(entry).collect();
+        let descriptor = wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries };
+        let layout = self.device.create_bind_group_layout(&descriptor);
+        let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: None,
+            source: wgpu::ShaderSource::Wgsl(text.into()),
+        });
+        let of_pipeline = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: None,
+            bind_group_layouts: &[Some(&layout)],
+            ..Default::default()
+        });
+        let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: None,
+            layout: Some(&of_pipeline),
+            module: &module,
+            entry_point: None,
+            compilation_options: wgpu::PipelineCompilationOptions {
+                zero_initialize_workgroup_memory: false,
+                ..Default::default()
+            },
+            cache: None,
+        });
+        Pipeline { pipeline, layout }
+    }
+}
