@@ -15,6 +15,7 @@ use paddle_kernels::cpu::CpuError;
 use crate::batch::BatchError;
 use crate::files::FileError;
 use crate::interrupt::InterruptError;
+use crate::metrics::MeasureError;
 use crate::operator::OperatorError;
 use crate::options::NoShards;
 use crate::outputs::OutputError;
@@ -53,6 +54,8 @@ pub enum Error {
     Parameter(ParameterError),
     /// An output that was asked for does not exist, or has another type.
     Output(OutputError),
+    /// A batch cannot be added to a measure.
+    Measure(MeasureError),
     /// Networks disagree about a parameter.
     Storage(StorageError),
     /// The network cannot be trained.
@@ -166,7 +169,7 @@ impl Error {
     /// Adds the place within the reader, if the error is about a batch rather than the network or something else.
     pub(crate) fn of_batch(self, (pass, batch): (usize, usize)) -> Self {
         match self {
-            Error::Batch(_) | Error::Run(_) | Error::CostNotFinite(_) => {
+            Error::Batch(_) | Error::Run(_) | Error::CostNotFinite(_) | Error::Measure(_) => {
                 BatchFailed { pass, batch, error: Box::new(self) }.into()
             }
             error => error,
@@ -219,6 +222,7 @@ kinds! {
     BatchFailed(BatchFailed);
     Parameter(ParameterError);
     Output(OutputError);
+    Measure(MeasureError);
     Storage(StorageError);
     Gradient(GradientError);
     Build(BuildError);

@@ -128,6 +128,13 @@ pub enum FileFault {
         /// The name.
         name: String,
     },
+    /// A note of the file is not there, or is no value of the type that was asked for; or a value has no form in JSON.
+    Note {
+        /// The name of the note.
+        name: String,
+        /// The mistake.
+        why: String,
+    },
     /// The file is no checkpoint.
     NoCheckpoint {
         /// The kind of file that it is instead.
@@ -288,6 +295,7 @@ impl fmt::Display for FileFault {
             Self::Name { name } => {
                 write!(f, "a file cannot have a tensor `{name}`: it has one, or the format reserves the name")
             }
+            Self::Note { name, why } => write!(f, "its note `{name}`: {why}"),
             Self::NoCheckpoint { why } => {
                 write!(f, "this is no checkpoint: {why}; `Parameters::load` reads parameters")
             }
@@ -334,6 +342,7 @@ impl Error for FileError {
             | FileFault::Damaged { .. }
             | FileFault::Differs(_)
             | FileFault::NoCheckpoint { .. }
+            | FileFault::Note { .. }
             | FileFault::Trainings { .. }
             | FileFault::Updater { .. }
             | FileFault::Name { .. } => None,
