@@ -3,7 +3,7 @@
 use std::error;
 use std::fmt;
 
-use paddle_core::convert::ConvertError;
+use paddle_core::convert::{ConvertError, Unsupported};
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::GradientError;
 use paddle_core::passes::PassError;
@@ -70,6 +70,8 @@ pub enum Error {
     Wire(WireError),
     /// An encoded program cannot be read.
     Convert(Box<ConvertError>),
+    /// A loaded model has operators, attributes or types that are not supported: all of them.
+    Unsupported(Unsupported),
     /// A program cannot be planned.
     Plan(PlanError),
     /// Operators cannot be linked to a program.
@@ -230,6 +232,7 @@ kinds! {
     Verify(VerifyError);
     Wire(WireError);
     Convert(Box<ConvertError>);
+    Unsupported(Unsupported);
     Plan(PlanError);
     Operator(OperatorError);
     Run(RunError);

@@ -40,7 +40,7 @@
 //! | give it an operator of your own | [`operator`] |
 //! | keep it | [`files`]; [`Trainer::resume`], [`Options::checkpoint`] and [`checkpoint`] for the training |
 //! | measure it | [`test`](test()), [`metrics`], [`infer_each`] |
-//! | run it | [`infer`]; [`load_inference_model`] for those of PaddlePaddle |
+//! | run it | [`infer`]; [`Network::load`] for those of PaddlePaddle |
 //! | test it | [`testing`] |
 //! | look into it | [`summary()`], [`Network::program`], [`RunStats`]; [`core`] has the levels below |
 //! | see where time and memory go | [`Trainer::profile`], [`profile::infer`] |

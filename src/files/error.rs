@@ -158,6 +158,11 @@ pub enum FileFault {
     },
     /// The file is not PaddlePaddle's file of these parameters.
     Wire(WireError),
+    /// A folder of which one model is wanted has none or several.
+    Models {
+        /// The number of its files `.pdmodel`.
+        found: usize,
+    },
     /// There is no memory for the content of the file.
     OutOfMemory(OutOfMemory),
 }
@@ -312,6 +317,8 @@ impl fmt::Display for FileFault {
                  {expected:?}; `Parameters::load` reads the parameters alone"
             ),
             Self::Wire(error) => write!(f, "{error}"),
+            Self::Models { found: 0 } => f.write_str("has no file `.pdmodel`"),
+            Self::Models { found } => write!(f, "has {found} files `.pdmodel`; name one of them"),
             Self::OutOfMemory(error) => write!(f, "{error}"),
         }
     }
@@ -345,6 +352,7 @@ impl Error for FileError {
             | FileFault::Note { .. }
             | FileFault::Trainings { .. }
             | FileFault::Updater { .. }
+            | FileFault::Models { .. }
             | FileFault::Name { .. } => None,
         }
     }
