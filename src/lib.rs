@@ -100,6 +100,7 @@ pub mod profile;
 mod progress;
 mod random;
 pub mod reader;
+mod row_sums;
 mod session;
 mod setting;
 pub mod sharing;
