@@ -115,12 +115,21 @@ pub fn save<'a, B: Backend + 'a>(
     parameters: &Parameters<B>,
     trainings: impl Trainings<'a, B>,
 ) -> Result<(), Error> {
+    save_by(&mut Keeper::of(path.as_ref())?, parameters, trainings)
+}
+
+/// Like [`save`], by a keeper that has the lock already.
+pub(crate) fn save_by<'a, B: Backend + 'a>(
+    keeper: &mut Keeper,
+    parameters: &Parameters<B>,
+    trainings: impl Trainings<'a, B>,
+) -> Result<(), Error> {
     let parts = trainings.parts()?;
     #[cfg(feature = "cluster")]
     parts.iter().try_for_each(|part| part.steps.check_states())?;
     let trainers =
         parts.iter().map(|Part { steps, models, .. }| (steps.record(models), steps.states_of(parameters)));
-    write(&mut Keeper::of(path.as_ref())?, parameters, trainers.collect())
+    write(keeper, parameters, trainers.collect())
 }
 
 /// Returns to a checkpoint of the same trainers and networks, given in the same order. The training then continues with
@@ -261,7 +270,7 @@ pub(crate) fn write<B: Backend>(
     let of_parameters = parameters.iter();
     let of_parameters = of_parameters.map(|stored| Tensor::new(&stored.name, stored, backend, values));
     let of_states = kept.iter().map(|(name, stored, buffers)| Tensor::new(name, stored, backend, *buffers));
-    let contents = Contents::new(Some((TEXT, text)), of_parameters.chain(of_states).collect());
+    let contents = Contents::new(vec![(TEXT.to_string(), text)], of_parameters.chain(of_states).collect());
     Ok(keeper.write(contents)?)
 }
 

@@ -3,7 +3,7 @@
 use std::error;
 use std::fmt;
 
-use paddle_core::convert::ConvertError;
+use paddle_core::convert::{ConvertError, Unsupported};
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::GradientError;
 use paddle_core::passes::PassError;
@@ -15,6 +15,7 @@ use paddle_kernels::cpu::CpuError;
 use crate::batch::BatchError;
 use crate::files::FileError;
 use crate::interrupt::InterruptError;
+use crate::metrics::MeasureError;
 use crate::operator::OperatorError;
 use crate::options::NoShards;
 use crate::outputs::OutputError;
@@ -53,6 +54,8 @@ pub enum Error {
     Parameter(ParameterError),
     /// An output that was asked for does not exist, or has another type.
     Output(OutputError),
+    /// A batch cannot be added to a measure.
+    Measure(MeasureError),
     /// Networks disagree about a parameter.
     Storage(StorageError),
     /// The network cannot be trained.
@@ -67,6 +70,8 @@ pub enum Error {
     Wire(WireError),
     /// An encoded program cannot be read.
     Convert(Box<ConvertError>),
+    /// A loaded model has operators, attributes or types that are not supported: all of them.
+    Unsupported(Unsupported),
     /// A program cannot be planned.
     Plan(PlanError),
     /// Operators cannot be linked to a program.
@@ -166,7 +171,7 @@ impl Error {
     /// Adds the place within the reader, if the error is about a batch rather than the network or something else.
     pub(crate) fn of_batch(self, (pass, batch): (usize, usize)) -> Self {
         match self {
-            Error::Batch(_) | Error::Run(_) | Error::CostNotFinite(_) => {
+            Error::Batch(_) | Error::Run(_) | Error::CostNotFinite(_) | Error::Measure(_) => {
                 BatchFailed { pass, batch, error: Box::new(self) }.into()
             }
             error => error,
@@ -219,6 +224,7 @@ kinds! {
     BatchFailed(BatchFailed);
     Parameter(ParameterError);
     Output(OutputError);
+    Measure(MeasureError);
     Storage(StorageError);
     Gradient(GradientError);
     Build(BuildError);
@@ -226,6 +232,7 @@ kinds! {
     Verify(VerifyError);
     Wire(WireError);
     Convert(Box<ConvertError>);
+    Unsupported(Unsupported);
     Plan(PlanError);
     Operator(OperatorError);
     Run(RunError);

@@ -8,12 +8,14 @@ use paddle_kernels::cpu::Cpu;
 
 use crate::Error;
 use crate::batch::Rows;
-use crate::evaluate::{Tested, test};
+use crate::evaluate::{Tested, infer_each, test};
 use crate::model::Model;
 use crate::network::{Network, Spec};
-use crate::parameters::Parameters;
+use crate::outputs::Outputs;
+use crate::parameters::{ParameterError, Parameters};
 use crate::reader::IntoItem;
 use crate::train_loop::Ended;
+use crate::updater::states::States;
 
 /// An event: the moment, and access to the training at that moment.
 ///
@@ -42,6 +44,7 @@ pub struct Event<'a, B: Backend = Cpu> {
     kind: EventKind<'a>,
     model: &'a Model,
     parameters: &'a Parameters<B>,
+    states: Option<&'a States<B>>,
     stats: Option<&'a RunStats>,
     ended: Option<Ended>,
     stopped: Cell<bool>,
@@ -52,10 +55,11 @@ impl<'a, B: Backend> Event<'a, B> {
         kind: EventKind<'a>,
         model: &'a Model,
         parameters: &'a Parameters<B>,
+        states: Option<&'a States<B>>,
         stats: Option<&'a RunStats>,
         ended: Option<Ended>,
     ) -> Self {
-        Event { kind, model, parameters, stats, ended, stopped: Cell::new(false) }
+        Event { kind, model, parameters, states, stats, ended, stopped: Cell::new(false) }
     }
 
     /// The moment.
@@ -94,6 +98,17 @@ impl<'a, B: Backend> Event<'a, B> {
         self.parameters
     }
 
+    /// The averages of the parameters, see [`Trainer::averages`](crate::Trainer::averages).
+    ///
+    /// # Errors
+    /// Those of [`Trainer::averages`](crate::Trainer::averages).
+    pub fn averages(&self) -> Result<Parameters<B>, Error>
+    where
+        B: Clone,
+    {
+        self.states.ok_or(ParameterError::NoAverages)?.averages(self.parameters)
+    }
+
     /// Evaluates a network on a reader with the present parameters, see [`test`](crate::test()).
     ///
     /// # Errors
@@ -104,6 +119,24 @@ impl<'a, B: Backend> Event<'a, B> {
         R: IntoIterator<Item: IntoItem<Data: Rows<S>>>,
     {
         test(net, self.parameters, reader)
+    }
+
+    /// Runs a network on a reader with the present parameters, and calls `each` with the outputs of each batch, see
+    /// [`infer_each`](crate::infer_each()).
+    ///
+    /// # Errors
+    /// Those of [`infer_each`](crate::infer_each()).
+    pub fn infer_each<S: Spec, R>(
+        &self,
+        net: &Network<S>,
+        reader: R,
+        each: impl FnMut(&Outputs) -> Result<(), Error>,
+    ) -> Result<(), Error>
+    where
+        B: Clone,
+        R: IntoIterator<Item: IntoItem<Data: Rows<S>>>,
+    {
+        infer_each(net, self.parameters, reader, each)
     }
 
     /// Saves the present parameters, see [`Parameters::save`].

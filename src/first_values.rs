@@ -80,6 +80,15 @@ impl<B: Backend> LazyValues<B> {
         })
     }
 
+    /// The values in these buffers.
+    pub(crate) fn of(buffers: Buffers<B>) -> Self {
+        LazyValues {
+            waiting: Mutex::new(None),
+            values: OnceLock::from(ParameterValues::new(buffers)),
+            fetched: Mutex::new(None),
+        }
+    }
+
     /// All values.
     pub(crate) fn get(&self, backend: &B, storage: &Storage) -> Result<&ParameterValues<B>, PlanError> {
         match self.values.get() {

@@ -39,7 +39,8 @@
 //! | train it | [`Parameters`], [`Trainer`], [`updater`], [`Clip`], [`Decay`], [`Event`] |
 //! | give it an operator of your own | [`operator`] |
 //! | keep it | [`files`]; [`Trainer::resume`], [`Options::checkpoint`] and [`checkpoint`] for the training |
-//! | run it | [`infer`]; [`load_inference_model`] for those of PaddlePaddle |
+//! | measure it | [`test`](test()), [`metrics`], [`infer_each`] |
+//! | run it | [`infer`]; [`Network::load`] for those of PaddlePaddle |
 //! | test it | [`testing`] |
 //! | look into it | [`summary()`], [`Network::program`], [`RunStats`]; [`core`] has the levels below |
 //! | see where time and memory go | [`Trainer::profile`], [`profile::infer`] |
@@ -58,6 +59,7 @@
 extern crate self as paddle;
 
 mod batch;
+pub mod best;
 pub mod checkpoint;
 #[cfg(feature = "cluster")]
 pub mod cluster;
@@ -82,7 +84,7 @@ mod interrupt;
 #[cfg(feature = "language")]
 pub mod language;
 mod load;
-mod metrics;
+pub mod metrics;
 mod model;
 pub mod network;
 pub mod operator;
@@ -98,6 +100,7 @@ pub mod profile;
 mod progress;
 mod random;
 pub mod reader;
+mod row_sums;
 mod session;
 mod setting;
 pub mod sharing;
@@ -111,7 +114,7 @@ pub mod updater;
 pub use batch::{Batch, BatchError, Cell, Column, Columns, Row, Rows, Shape};
 pub use element::Element;
 pub use error::{BatchFailed, Error};
-pub use evaluate::{Tested, test};
+pub use evaluate::{Tested, infer_each, test};
 pub use event::{Event, EventKind};
 pub use files::{FileError, Load};
 pub use infer::{InferOptions, infer, infer_with};
@@ -136,10 +139,11 @@ pub use paddle_macros::{__import, __import_items};
 pub use parameter_name::{ParameterGroup, ParameterName};
 pub use parameters::{Networks, ParameterError, Parameters};
 pub use profile::Profile;
+pub use progress::Watch;
 pub use setting::SettingError;
 pub use summary::{Summary, summary, summary_with};
 pub use train_loop::Ended;
-pub use trainer::{CostNotFinite, Outcome, Trainer};
+pub use trainer::{CostNotFinite, Outcome, RateSearch, Trainer};
 pub use updater::{
     AdaDelta, Adagrad, Adam, AdamW, Adamax, DecayedAdagrad, Ftrl, Lamb, Momentum, RmsProp, Schedule, Sgd,
     Updater,

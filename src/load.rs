@@ -1,22 +1,23 @@
 //! Loading of models that PaddlePaddle saved.
 
-use paddle_core::convert::{from_wire, load_params};
+use std::path::{Path, PathBuf};
+
+use paddle_core::convert::{ConvertError, Fault, load, load_params};
 use paddle_core::memory::OutOfMemory;
-use paddle_core::wire::ProgramDesc;
+use paddle_core::wire::{ProgramDesc, WireError};
 
 use crate::Error;
 use crate::element::Values;
+use crate::files::{FileError, FileFault, disk};
 use crate::network::{Dynamic, Network};
 use crate::parameters::Parameters;
 
-/// Loads a model that PaddlePaddle's `save_inference_model` wrote, from the bytes of the `.pdmodel` and of its
-/// `.pdiparams`.
-///
-/// The network is fed with arrays: `infer(&net, &parameters, &Batch::new(&net)?.with("x", &x)?)`.
+/// Loads a model that PaddlePaddle saved, from the bytes of its `.pdmodel` and of its `.pdiparams`:
+/// [`Network::load`] for files that are in memory.
 ///
 /// # Errors
-/// [`Error::Wire`] if the bytes are not a program or not its parameters, [`Error::Convert`] if the program has an
-/// operator that is not supported, and those of [`Parameters::create`].
+/// [`Error::Wire`] if the first bytes are not a program, [`Error::Unsupported`] with everything in the program that is
+/// not supported, [`Error::Convert`] if the other bytes are not its parameters, and those of [`Parameters::create`].
 ///
 /// ```
 /// use paddle::{Error, load_inference_model};
@@ -28,9 +29,104 @@ pub fn load_inference_model(
     pdmodel: &[u8],
     pdiparams: &[u8],
 ) -> Result<(Network<Dynamic>, Parameters), Error> {
-    let desc = ProgramDesc::decode(pdmodel)?;
-    let program = from_wire(&desc, None)?;
-    let records = load_params(&desc, &program, pdiparams)?;
+    of_desc(&ProgramDesc::decode(pdmodel)?, pdiparams)
+}
+
+impl Network<Dynamic> {
+    /// Loads a model that PaddlePaddle's `save_inference_model` or `jit.save` wrote, with the values of its parameters.
+    ///
+    /// `path` is a folder with one model, the model's `.pdmodel` file, or that without its extension, as PaddlePaddle
+    /// takes it. The values are in the `.pdiparams` file beside it; a model without parameters has none.
+    ///
+    /// The network is fed with arrays, by the names that its inputs have in the model.
+    ///
+    /// # Errors
+    /// [`Error::File`] if a file cannot be read, or is no program or no file of parameters, with the byte where that
+    /// shows. [`Error::Unsupported`] with all operators, attributes and types that are not supported, each with its
+    /// place. [`Error::Convert`] if the values are not those of the model's parameters.
+    ///
+    /// ```
+    /// use paddle::core::{convert, wire};
+    /// use paddle::{Batch, Error, Network, Parameters, infer, network};
+    ///
+    /// let line = network!(|x: Tensor<f32, _, 2>| fc(x, 1, param = "line"));
+    /// let parameters = Parameters::create(&line)?;
+    /// # let folder = std::env::temp_dir().join(format!("paddle-model-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder).unwrap();
+    /// # let bytes = convert::to_wire(line.program()?).main.encode_to_vec();
+    /// # std::fs::write(folder.join("line.pdmodel"), bytes).unwrap();
+    /// # parameters.save_pdiparams(folder.join("line.pdiparams"))?;
+    /// // A folder with `line.pdmodel` and `line.pdiparams`.
+    /// let (net, loaded) = Network::load(&folder)?;
+    /// assert_eq!(loaded.get::<f32>("line.w")?, parameters.get::<f32>("line.w")?);
+    /// let x = ndarray::array![[1.0f32, 2.0]].into_dyn();
+    /// let y = infer(&net, &loaded, &Batch::new(&net)?.with("x", &x)?)?;
+    /// assert_eq!(y.at::<f32>(0)?.shape(), [1, 1]);
+    ///
+    /// // What cannot be run is listed, all of it.
+    /// # let op = wire::OpDesc::new;
+    /// # let block = wire::BlockDesc { parent_idx: -1, ops: vec![op("psroi_pool"), op("fusion_lstm")], ..Default::default() };
+    /// # let bytes = wire::ProgramDesc { blocks: vec![block], ..Default::default() }.encode_to_vec();
+    /// # std::fs::write(folder.join("detector.pdmodel"), bytes).unwrap();
+    /// let Err(Error::Unsupported(error)) = Network::load(folder.join("detector")) else { panic!() };
+    /// assert_eq!(error.faults[1].to_string(), "block 0, operator 1 `fusion_lstm`: there is no such operator here");
+    /// # std::fs::remove_dir_all(&folder).unwrap();
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn load(path: impl AsRef<Path>) -> Result<(Self, Parameters), Error> {
+        let model = file_of_model(path.as_ref())?;
+        let desc = ProgramDesc::decode(&read(&model)?);
+        let desc = desc.map_err(|error| FileFault::Wire(error).of(&model))?;
+        let values = model.with_extension("pdiparams");
+        let bytes = match read(&values) {
+            Err(error) if error.fault.is_absence() => Vec::new(),
+            bytes => bytes?,
+        };
+        of_desc(&desc, &bytes).map_err(|error| match error {
+            Error::Convert(error) => match *error {
+                ConvertError { fault: Fault::Wire(error), .. } => of_file(error, &values).into(),
+                error => error.into(),
+            },
+            error => error,
+        })
+    }
+}
+
+fn of_file(error: WireError, path: &Path) -> FileError {
+    FileFault::Wire(error).of(path)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    disk::read(path).map_err(|error| FileFault::read(error).of(path))
+}
+
+/// The `.pdmodel` file that a path means.
+fn file_of_model(path: &Path) -> Result<PathBuf, FileError> {
+    if disk::metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
+        let names = disk::names(path).map_err(|error| FileFault::read(error).of(path))?;
+        let files = names.iter().map(|name| path.join(name));
+        let models: Vec<PathBuf> = files.filter(|file| is_model(file)).collect();
+        return match <[PathBuf; 1]>::try_from(models) {
+            Ok([model]) => Ok(model),
+            Err(models) => Err(FileFault::Models { found: models.len() }.of(path)),
+        };
+    }
+    if is_model(path) {
+        return Ok(path.to_path_buf());
+    }
+    // A name may have dots of its own.
+    let mut name = path.as_os_str().to_owned();
+    name.push(".pdmodel");
+    Ok(name.into())
+}
+
+fn is_model(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "pdmodel")
+}
+
+fn of_desc(desc: &ProgramDesc, pdiparams: &[u8]) -> Result<(Network<Dynamic>, Parameters), Error> {
+    let program = load(desc)?;
+    let records = load_params(desc, &program, pdiparams)?;
     let net = Network::from_program(program)?;
     let mut parameters = Parameters::create(&net)?;
     for (name, record) in &records {

@@ -45,6 +45,8 @@ pub struct Options {
     pub(crate) log: Option<PathBuf>,
     #[cfg(feature = "plot")]
     pub(crate) curve: Option<PathBuf>,
+    #[cfg(feature = "plot")]
+    pub(crate) tensorboard: Option<PathBuf>,
     #[cfg(feature = "terminal")]
     pub(crate) interruptible: bool,
     pub(crate) checkpoint: Option<PathBuf>,
@@ -94,6 +96,10 @@ impl Options {
     /// shards, whatever computes them. Rows draw the same random numbers as without shards, and metrics are those of
     /// the whole batch. With one shard the batch is not cut. The default is the number in the network's program, which
     /// is one unless [`set_shards`](paddle_core::ops::Program::set_shards) changed it.
+    ///
+    /// On one machine shards are computed one after the other, so activations take the memory of one shard: a large batch in
+    /// shards is what is called the accumulation of gradients. There is no other setting for it, as a step then is one of the
+    /// whole batch in every respect: its cost, its metrics, its events, its learning rate and its number.
     ///
     /// A step fails before anything is computed if the values of shards would not add up to that of the batch: the cost
     /// has to be a sum or a mean over rows, or linear in such sums and means. Among others, a maximum over all rows, and a
@@ -224,6 +230,16 @@ impl Options {
     #[cfg(feature = "plot")]
     pub fn curve(mut self, path: impl Into<PathBuf>) -> Self {
         self.curve = Some(path.into());
+        self
+    }
+
+    /// Writes what TensorBoard shows into this folder, which is created if need be: the cost and the metrics of each batch as
+    /// `batch/cost` and so on, and their means over each pass as `pass/cost`, both over the steps. Each call of `train` writes a
+    /// file of its own; `tensorboard --logdir FOLDER` shows all of a folder, and of the folders in it. The format and its
+    /// limits are those of [`plot::TensorBoard`](crate::plot::TensorBoard).
+    #[cfg(feature = "plot")]
+    pub fn tensorboard(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.tensorboard = Some(folder.into());
         self
     }
 

@@ -13,6 +13,7 @@ use paddle_core::program::DType;
 
 use crate::batch::Shape;
 use crate::element::{Element, Values};
+use crate::metrics::Sequences;
 use crate::session::Session;
 
 /// The outputs of a network for a batch.
@@ -141,6 +142,31 @@ impl Outputs {
         self.copied.outputs.iter().find(|output| output.name == name).ok_or_else(none)?.view()
     }
 
+    /// The sequences of the output of this name, for [`metrics`](crate::metrics) that compare such. For sequences of
+    /// sequences, those of the innermost level.
+    ///
+    /// ```
+    /// use paddle::{Parameters, infer, network};
+    ///
+    /// let net = network!(|words: Seq<i64>| { let next = words + 1; next });
+    /// let outputs = infer(&net, &Parameters::create(&net)?, [vec![1, 2, 3], vec![], vec![5]])?;
+    /// assert!(outputs.sequences("next")?.iter().eq([&[2, 3, 4][..], &[], &[6]]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no output of this name, its rows are not tokens, a token has several elements, or they are no `i64`.
+    pub fn sequences(&self, name: &str) -> Result<Sequences<'_>, OutputError> {
+        let none = || OutputError::NoSuch { output: name.to_string(), outputs: self.list() };
+        let output = self.copied.outputs.iter().find(|output| output.name == name).ok_or_else(none)?;
+        output.view::<i64>()?;
+        match (&output.values, output.offsets.last()) {
+            (Values::I64(tokens), Some(offsets)) => Sequences::new(tokens, offsets).ok(),
+            _ => None,
+        }
+        .ok_or_else(|| OutputError::NoSequences { output: name.to_string() })
+    }
+
     /// The start of each sequence among the tokens of the `k`-th output, and at the end the number of tokens; `None` if
     /// its rows are not tokens. For sequences of sequences, the offsets of the innermost level.
     pub fn offsets(&self, k: usize) -> Option<&[usize]> {
@@ -224,6 +250,11 @@ pub enum OutputError {
         /// The names of the taps.
         taps: Vec<String>,
     },
+    /// The output has no sequences of single elements.
+    NoSequences {
+        /// Its name.
+        output: String,
+    },
     /// The network has no cost: its first output is not a single floating-point number.
     NoCost {
         /// The network.
@@ -255,6 +286,9 @@ impl fmt::Display for OutputError {
                 ),
                 _ => write!(f, "there is no tap `{tap}`; the taps are `{}`", taps.join("`, `")),
             },
+            Self::NoSequences { output } => {
+                write!(f, "output `{output}` has no sequences with one element for each token")
+            }
             Self::NoCost { network } => {
                 write!(
                     f,

@@ -138,6 +138,33 @@ impl<B: Backend> Parameters<B> {
         Ok(Parameters { backend, storage, former, identity, values, inference })
     }
 
+    /// A set of its own with the same values.
+    ///
+    /// ```
+    /// let net = paddle::network!(|x: Tensor<f32, _, 2>| { let line = fc(x, 1); line });
+    /// let mut parameters = paddle::Parameters::create(&net)?;
+    /// let before = parameters.copy()?;
+    /// parameters.set("line.w", &ndarray::array![[1.0_f32], [2.0]])?;
+    /// assert_ne!(before.get::<f32>("line.w")?, parameters.get::<f32>("line.w")?);
+    /// # Ok::<(), paddle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if there is no memory for them, and [`Error::Plan`] if first values cannot be computed.
+    pub fn copy(&self) -> Result<Self, Error>
+    where
+        B: Clone,
+    {
+        let (backend, storage) = (self.backend.clone(), self.storage.clone());
+        let (kept, mut buffers) = (self.values()?, Buffers::default());
+        storage.allocate(&backend, &mut buffers, "a copy of the parameter")?;
+        for stored in storage.iter() {
+            buffers.upload(&backend, stored, stored::values(&backend, kept, stored)?.as_slice());
+        }
+        let (former, identity, inference) = (self.former.clone(), Arc::new(()), Inference::new());
+        Ok(Parameters { backend, storage, former, identity, values: LazyValues::of(buffers), inference })
+    }
+
     /// The number of parameters.
     pub fn len(&self) -> usize {
         self.storage.iter().len()
@@ -428,6 +455,8 @@ pub enum ParameterError {
         /// The slot.
         slot: String,
     },
+    /// The updater keeps no averages of the parameters, or has not updated them yet.
+    NoAverages,
     /// Networks do not agree on the parameter.
     Conflict {
         /// The name.
@@ -484,6 +513,10 @@ impl fmt::Display for ParameterError {
                     "the updater has no state `{slot}` of parameter `{name}`; it gets it in the first step"
                 )
             }
+            Self::NoAverages => f.write_str(
+                "there are no averages: the updater has to be an `Averaged`, which begins with the first step; on a cluster \
+                 they are here when the training has ended",
+            ),
             Self::Conflict { name, first, second } => {
                 write!(f, "parameter `{name}` is {first}, but {second}{HELP}")
             }

@@ -4,6 +4,7 @@
 mod ahead;
 mod call;
 pub(crate) mod checkpoint;
+mod find_rate;
 mod not_finite;
 mod plan;
 mod profiled;
@@ -24,6 +25,7 @@ use paddle_kernels::cpu::Cpu;
 
 pub(crate) use self::call::Call;
 use self::call::Reading;
+pub use self::find_rate::RateSearch;
 pub use self::not_finite::CostNotFinite;
 use self::plan::Plan;
 pub(crate) use self::profiled::training;
@@ -354,6 +356,19 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         let (states, stored) = self.stored_state(parameters, name.as_ref(), slot)?;
         let States { storage, buffers, .. } = &self.steps.states[states];
         Ok(stored::get(parameters.backend(), storage, buffers, &stored)?)
+    }
+
+    /// The averages that an updater [`Averaged`](crate::updater::Averaged) keeps of these parameters, as a set of its own, to be
+    /// evaluated or saved. Parameters that have none, such as frozen ones and moving statistics, are as they are.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] if the updater keeps no averages, or none yet; [`Error::OutOfMemory`] if there is no memory for
+    /// the set.
+    pub fn averages(&self, parameters: &Parameters<B>) -> Result<Parameters<B>, Error> {
+        #[cfg(feature = "cluster")]
+        self.steps.check_states()?;
+        let states = self.steps.states_of(parameters).ok_or(ParameterError::NoAverages)?;
+        states.averages(parameters)
     }
 
     /// Sets a state of a parameter to the elements of an array of its shape.

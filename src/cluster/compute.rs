@@ -16,10 +16,12 @@ use prost::Message;
 use super::all_reduce::Passing;
 use super::desc::{LeafOutputs, MomentDesc, OutputsDesc, PieceDesc, PlanDesc, SumDesc, ValuesDesc};
 use super::leaf::{FedLeaf, Leaf, scalar};
-use super::mail::{Mailbox, Rows, Sent};
+use super::mail::{Mail, Mailbox, Rows};
+use super::values::bytes_of;
 use crate::Error;
 use crate::cluster::ClusterError;
 use crate::element::Values;
+use crate::row_sums::SentRows;
 use crate::session;
 use crate::trainer::join;
 
@@ -71,7 +73,10 @@ impl Gradients {
         let (backend, arithmetic) = (self.backend.clone(), desc.arithmetic());
         let mut executor = Executor::with_states(backend, &program, &self.storage, &storage, arithmetic)?;
         let mail = Mailbox::default();
-        mail.open().rows = rows;
+        {
+            let mut mail = mail.open();
+            (mail.rows, mail.sent_rows) = (rows, SentRows::of(&program));
+        }
         executor.set_exchange(Box::new(mail.clone()));
         let passes_on = desc.passes_on;
         let inputs: Vec<_> = program.inputs().iter().map(|&input| program.ty(input).dtype).collect();
@@ -203,6 +208,7 @@ impl Plan {
         self.joining.resize_with(own.len(), || Values::new(DType::Bool));
         let Some((sends, joining)) = self.joining.split_last_mut() else { return Err(failed().into()) };
         join(joining, k, count);
+        self.mail.open().sent_rows.begin(k, count);
         sends.set_scalar(f64::from(u8::from(k + 1 == count)));
         let (executor, joining) = (&mut self.executor, &self.joining);
         executor.begin(&|input| match input.checked_sub(leaf.len()) {
@@ -228,13 +234,14 @@ impl Plan {
         // What was received is in the parameters now.
         let mut mail = self.mail.open();
         mail.received.clear();
-        for (_, piece, sent) in mail.sent.drain(..) {
+        let Mail { sent, sent_rows, .. } = &mut *mail;
+        let rows = sent_rows.sums().map(|(piece, sum)| {
+            let elements = bytes_of(sum.rows.as_slice()).into();
+            (piece.to_string(), SumDesc { ids: sum.ids.clone(), elements })
+        });
+        let sums = sent.drain(..).map(|(piece, elements)| (piece, SumDesc { ids: Vec::new(), elements }));
+        for (piece, sum) in sums.chain(rows) {
             let Some(piece) = self.pieces.iter().find(|known| known.name == piece) else { continue };
-            let at = node.start + k as u32;
-            let (node, sum) = match sent {
-                Sent::Sum(elements) => (node, SumDesc { ids: Vec::new(), elements }),
-                Sent::Rows { ids, rows } => (Node::new(at, at + 1), SumDesc { ids, elements: rows }),
-            };
             computed.parts.push(Part { piece: piece.id, node, sum: sum.encode_to_vec().into() });
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use bytes::Bytes;
 use paddle_cluster::Event;
 use paddle_cluster::machine::{End, StepError, Verdict};
-use paddle_cluster::message::{self, Gradient, Manifest, ManifestId, Request, Step};
+use paddle_cluster::message::{self, Manifest, ManifestId, Request, Step};
 use paddle_cluster::tree::Node;
 use paddle_core::passes::distribute::{DistributedTraining, Piece, Placement};
 use paddle_core::plan::Arithmetic;
@@ -135,14 +135,8 @@ pub(super) fn plan_of(
         states_of: trainer,
         ..PlanDesc::default().with(arithmetic)
     };
-    let pieces = desc.pieces.iter().filter_map(|piece| {
-        let gradient = match () {
-            () if training.dense.contains(&piece.name) => Gradient::Dense,
-            () if training.sparse.contains(&piece.name) => Gradient::ByLeaf,
-            () => return None,
-        };
-        Some(message::Piece { id: piece.id, server: piece.server, gradient })
-    });
+    let sent = desc.pieces.iter().filter(|piece| training.pieces.contains(&piece.name));
+    let pieces = sent.map(|piece| message::Piece { id: piece.id, server: piece.server });
     let pieces = pieces.collect();
     (desc, pieces)
 }

@@ -9,15 +9,7 @@ use paddle_core::plan::{Exchange, ExchangeError, HostSlice, HostSliceMut};
 use super::all_reduce::Passing;
 use super::values::{bytes_of, copy, fill};
 use crate::element::Values;
-
-/// What a trainer has sent for a piece.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Sent {
-    /// The sum over the shards of a subtree.
-    Sum(Bytes),
-    /// Rows of one shard: their numbers within the piece, and their elements.
-    Rows { ids: Vec<i64>, rows: Bytes },
-}
+use crate::row_sums::SentRows;
 
 /// A source of the rows of tables.
 pub(super) trait Rows: Send {
@@ -32,8 +24,10 @@ pub(super) struct Mail {
     pub(super) received: BTreeMap<String, Bytes>,
     /// The sums of the gradients of pieces.
     pub(super) sums: BTreeMap<String, Values>,
-    /// What was sent, with the number of the server.
-    pub(super) sent: Vec<(u32, String, Sent)>,
+    /// The sums over the shards of a subtree that were sent, by piece.
+    pub(super) sent: Vec<(String, Bytes)>,
+    /// The rows of sparse gradients that were sent, of the shards of the subtree so far.
+    pub(super) sent_rows: SentRows,
     /// How stages pass on values, the shard that is computed, and what was received for it before.
     pub(super) stage: Option<Passing>,
     pub(super) leaf: u32,
@@ -79,26 +73,19 @@ fn failed(message: String) -> ExchangeError {
 }
 
 impl Exchange for Mailbox {
-    fn send(&mut self, to: u32, piece: &str, values: HostSlice<'_>) -> Result<(), ExchangeError> {
-        let sum = Sent::Sum(bytes_of(values).into());
-        self.open().sent.push((to, piece.to_string(), sum));
+    fn send(&mut self, _: u32, piece: &str, values: HostSlice<'_>) -> Result<(), ExchangeError> {
+        self.open().sent.push((piece.to_string(), bytes_of(values).into()));
         Ok(())
     }
 
     fn send_rows(
         &mut self,
-        to: u32,
+        _: u32,
         piece: &str,
         ids: &[i64],
         rows: HostSlice<'_>,
     ) -> Result<(), ExchangeError> {
-        let rows = Sent::Rows { ids: ids.to_vec(), rows: bytes_of(rows).into() };
-        self.open().sent.push((to, piece.to_string(), rows));
-        Ok(())
-    }
-
-    fn end_sending(&mut self) -> Result<(), ExchangeError> {
-        Ok(())
+        self.open().sent_rows.add(piece, ids, rows)
     }
 
     fn receive(&mut self, _: u32, piece: &str, into: HostSliceMut<'_>) -> Result<bool, ExchangeError> {
@@ -161,10 +148,6 @@ impl Exchange for Mailbox {
                 bytes.len()
             ))),
         }
-    }
-
-    fn end_receiving(&mut self) -> Result<(), ExchangeError> {
-        Ok(())
     }
 
     fn share(&mut self, piece: &str, values: HostSlice<'_>) -> Result<(), ExchangeError> {

@@ -7,6 +7,7 @@ use paddle_cluster::machine::{Reader, Update};
 use paddle_cluster::message::Step;
 use paddle_cluster::tree::{Node, fold};
 use paddle_core::ops::Program;
+use paddle_core::passes::accumulate::fed_by_rows;
 use paddle_core::plan::{
     Arithmetic, Backend, Buffers, Executor, Numbers, Part, Storage, Stored, StoredValues, initialize_states,
     state_name, stored_name,
@@ -24,6 +25,7 @@ use super::mail::Mailbox;
 use super::values::{bytes_of, size_of, values_of};
 use crate::Error;
 use crate::element::Values;
+use crate::row_sums::RowSum;
 
 /// The pieces of a server.
 pub(super) struct Pieces {
@@ -51,11 +53,19 @@ struct Held {
     changed: u64,
 }
 
+impl Held {
+    fn elements(&self) -> usize {
+        self.desc.dims.iter().map(|&dim| dim as usize).product()
+    }
+}
+
 struct Plan {
     program: Program,
     states_of: u32,
     executor: Executor<Cpu>,
     mail: Mailbox,
+    /// The pieces that are updated from the rows of their gradients, and the sums of these rows.
+    tables: Vec<(String, RowSum)>,
     rates: Vec<Values>,
     /// The pieces that trainers read as a whole.
     read: Vec<u32>,
@@ -109,12 +119,17 @@ impl Pieces {
         )?;
         let mail = Mailbox::default();
         executor.set_exchange(Box::new(mail.clone()));
-        let rates = program.inputs().iter().map(|&input| Values::new(program.ty(input).dtype)).collect();
+        let tables = fed_by_rows(&program);
+        let rates = &program.inputs()[2 * tables.len()..];
+        let rates = rates.iter().map(|&input| Values::new(program.ty(input).dtype)).collect();
+        let none = |name: String| (name, RowSum::new(DType::F32, 0));
+        let tables = tables.into_iter().map(none).collect();
         let is_whole = desc.servers.is_empty();
         let own = desc.pieces.iter().filter(|piece| piece.server == self.rank);
         let read = own.filter(|piece| is_whole || !piece.by_rows).map(|piece| piece.id).collect();
         let (states_of, measured) = (desc.states_of, None);
-        self.plans.insert(id, Plan { program, states_of, executor, mail, rates, read, measured, is_whole });
+        let plan = Plan { program, states_of, executor, mail, tables, rates, read, measured, is_whole };
+        self.plans.insert(id, plan);
         Ok(())
     }
 
@@ -158,16 +173,29 @@ impl Pieces {
             MomentDesc::decode(header.clone()).map_err(|_| message("a commit"))?;
         let plan = self.plans.get_mut(&plan).ok_or_else(|| message("a commit"))?;
         let mut sums = BTreeMap::new();
+        let mut missing = plan.tables.len();
         for Update { piece, cover } in updates {
             let held = self.held.get(piece).ok_or_else(|| message("a gradient"))?;
-            sums.insert(held.desc.name.clone(), sum_of(held, leaves, cover)?);
+            match plan.tables.iter_mut().find(|(table, _)| *table == held.desc.name) {
+                Some((_, sum)) => {
+                    *sum = sum_of_rows(held, leaves, cover)?;
+                    missing -= 1;
+                }
+                None => drop(sums.insert(held.desc.name.clone(), sum_of(held, leaves, cover)?)),
+            }
+        }
+        if missing > 0 {
+            return Err(message("a gradient"));
         }
         plan.mail.open().sums = sums;
         plan.rates.iter_mut().for_each(|value| value.set_scalar(rate));
         plan.executor.set_seed(seed);
         plan.executor.set_step(step);
-        let rates = &plan.rates;
-        plan.executor.begin(&|k| scalar(rates[k].as_slice()))?;
+        let Plan { tables, rates, executor, .. } = plan;
+        executor.begin(&|k| match tables.get(k / 2) {
+            Some((_, sum)) => sum.feeds()[k % 2],
+            None => scalar(rates[k - 2 * tables.len()].as_slice()),
+        })?;
         Ok(())
     }
 
@@ -345,53 +373,49 @@ fn upload(
     Ok(())
 }
 
+/// The sums of a cover, by node.
+fn sums_of(cover: &[(Node, Bytes)]) -> Result<BTreeMap<Node, SumDesc>, Error> {
+    let sum = |(node, bytes): &(Node, Bytes)| Some((*node, SumDesc::decode(bytes.clone()).ok()?));
+    cover.iter().map(sum).collect::<Option<_>>().ok_or_else(|| message("a gradient"))
+}
+
 /// The gradient of a piece, from the sums of a cover.
 fn sum_of(held: &Held, leaves: u32, cover: &[(Node, Bytes)]) -> Result<Values, Error> {
+    let (sums, elements) = (sums_of(cover)?, held.elements());
+    let leaf = |node: Node| values_of(held.dtype, &sums.get(&node)?.elements).filter(|v| v.len() == elements);
+    fold(leaves, leaf, add).ok_or_else(|| message("a gradient"))
+}
+
+/// The rows of a table's gradient, from the sums of a cover.
+fn sum_of_rows(held: &Held, leaves: u32, cover: &[(Node, Bytes)]) -> Result<RowSum, Error> {
     let failed = || message("a gradient");
-    let elements: usize = held.desc.dims.iter().map(|&dim| dim as usize).product();
-    let mut sums = BTreeMap::new();
-    for (node, bytes) in cover {
-        sums.insert(*node, SumDesc::decode(bytes.clone()).map_err(|_| failed())?);
-    }
-    if sums.values().all(|sum| sum.ids.is_empty() && !sum.elements.is_empty()) || elements == 0 {
-        let leaf =
-            |node: Node| values_of(held.dtype, &sums.get(&node)?.elements).filter(|v| v.len() == elements);
-        return fold(leaves, leaf, add).ok_or_else(failed);
-    }
-    // Rows of a table: they are added to zeros, leaf by leaf.
-    let mut total = Values::zeros(held.dtype, elements)?;
-    let width = elements / held.desc.dims.first().map_or(1, |&rows| rows.max(1) as usize);
-    for sum in sums.values() {
-        let rows = values_of(held.dtype, &sum.elements).ok_or_else(failed)?;
-        if rows.len() != sum.ids.len() * width {
-            return Err(failed());
-        }
-        for (k, &id) in sum.ids.iter().enumerate() {
-            let at =
-                usize::try_from(id).ok().filter(|&id| (id + 1) * width <= elements).ok_or_else(failed)?
-                    * width;
-            add_part(&mut total, at, &rows, k * width, width);
-        }
-    }
-    Ok(total)
+    let (mut sums, rows) = (sums_of(cover)?, held.desc.dims.first().copied().unwrap_or(0));
+    let width = held.elements() / (rows as usize).max(1);
+    let leaf = |node: Node| {
+        let SumDesc { ids, elements } = sums.remove(&node)?;
+        let is_row = |id: &i64| u64::try_from(*id).is_ok_and(|id| id < rows);
+        let elements = values_of(held.dtype, &elements)?;
+        let fits = ids.is_sorted_by(|a, b| a < b) && ids.iter().all(is_row);
+        (fits && elements.len() == ids.len() * width).then(|| Ok(RowSum::of(ids, elements, width)))
+    };
+    let add = |left: Result<RowSum, Error>, right: Result<RowSum, Error>| {
+        let (left, right, mut sum) = (left?, right?, RowSum::new(held.dtype, width));
+        sum.set_sum(&left, &right)?;
+        Ok(sum)
+    };
+    fold(leaves, leaf, add).ok_or_else(failed)?
 }
 
 /// The sum of two values.
 fn add(mut left: Values, right: Values) -> Values {
-    let count = right.len();
-    add_part(&mut left, 0, &right, 0, count);
-    left
-}
-
-/// Adds elements of one value to elements of another one.
-fn add_part(to: &mut Values, at: usize, from: &Values, begin: usize, count: usize) {
-    match (to, from) {
-        (Values::F32(to), Values::F32(from)) => {
-            to[at..at + count].iter_mut().zip(&from[begin..begin + count]).for_each(|(to, from)| *to += from);
+    match (&mut left, &right) {
+        (Values::F32(left), Values::F32(right)) => {
+            left.iter_mut().zip(right).for_each(|(left, right)| *left += right);
         }
-        (Values::F64(to), Values::F64(from)) => {
-            to[at..at + count].iter_mut().zip(&from[begin..begin + count]).for_each(|(to, from)| *to += from);
+        (Values::F64(left), Values::F64(right)) => {
+            left.iter_mut().zip(right).for_each(|(left, right)| *left += right);
         }
         _ => {}
     }
+    left
 }

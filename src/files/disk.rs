@@ -16,6 +16,7 @@ use paddle_core::memory::TryGrow;
 pub(crate) enum Operation<'a> {
     Open(&'a Path),
     Create(&'a Path),
+    CreateFolder(&'a Path),
     Read(&'a Path),
     Write(&'a Path, &'a [u8]),
     Seek(&'a Path, u64),
@@ -98,6 +99,12 @@ fn create(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 pub(crate) fn append(path: &Path) -> io::Result<File> {
     let open = || OpenOptions::new().read(true).append(true).create(true).open(path);
     Ok(File { file: perform(Operation::Open(path), open)?, path: path.to_path_buf() })
+}
+
+/// Creates a folder, and those around it, unless they exist.
+#[cfg(feature = "plot")]
+pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
+    perform(Operation::CreateFolder(path), || fs::create_dir_all(path))
 }
 
 /// The content of a file.

@@ -128,6 +128,13 @@ pub enum FileFault {
         /// The name.
         name: String,
     },
+    /// A note of the file is not there, or is no value of the type that was asked for; or a value has no form in JSON.
+    Note {
+        /// The name of the note.
+        name: String,
+        /// The mistake.
+        why: String,
+    },
     /// The file is no checkpoint.
     NoCheckpoint {
         /// The kind of file that it is instead.
@@ -151,6 +158,11 @@ pub enum FileFault {
     },
     /// The file is not PaddlePaddle's file of these parameters.
     Wire(WireError),
+    /// A folder of which one model is wanted has none or several.
+    Models {
+        /// The number of its files `.pdmodel`.
+        found: usize,
+    },
     /// There is no memory for the content of the file.
     OutOfMemory(OutOfMemory),
 }
@@ -288,6 +300,7 @@ impl fmt::Display for FileFault {
             Self::Name { name } => {
                 write!(f, "a file cannot have a tensor `{name}`: it has one, or the format reserves the name")
             }
+            Self::Note { name, why } => write!(f, "its note `{name}`: {why}"),
             Self::NoCheckpoint { why } => {
                 write!(f, "this is no checkpoint: {why}; `Parameters::load` reads parameters")
             }
@@ -304,6 +317,8 @@ impl fmt::Display for FileFault {
                  {expected:?}; `Parameters::load` reads the parameters alone"
             ),
             Self::Wire(error) => write!(f, "{error}"),
+            Self::Models { found: 0 } => f.write_str("has no file `.pdmodel`"),
+            Self::Models { found } => write!(f, "has {found} files `.pdmodel`; name one of them"),
             Self::OutOfMemory(error) => write!(f, "{error}"),
         }
     }
@@ -334,8 +349,10 @@ impl Error for FileError {
             | FileFault::Damaged { .. }
             | FileFault::Differs(_)
             | FileFault::NoCheckpoint { .. }
+            | FileFault::Note { .. }
             | FileFault::Trainings { .. }
             | FileFault::Updater { .. }
+            | FileFault::Models { .. }
             | FileFault::Name { .. } => None,
         }
     }

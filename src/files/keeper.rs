@@ -11,6 +11,7 @@ use super::lock::Lock;
 use super::safetensors::Contents;
 use super::temporary::{self, Temporary};
 use super::verify::verify;
+use crate::Error;
 
 /// Writes checkpoints to a path, and keeps the one before the newest. As long as it lives, it holds the lock.
 pub(crate) struct Keeper {
@@ -87,6 +88,17 @@ fn beside(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_os_string();
     name.push(".previous");
     name.into()
+}
+
+/// What became of a checkpoint in a training: one that is written, but may not survive a loss of power, is warned about.
+pub(crate) fn warned(written: Result<(), Error>) -> Result<(), Error> {
+    match written {
+        Err(Error::File(error)) if error.fault.is_written() => {
+            warn(error);
+            Ok(())
+        }
+        written => written,
+    }
 }
 
 /// Prints a warning about a file, for faults that end nothing.

@@ -34,6 +34,7 @@ pub(crate) mod former_names;
 pub(crate) mod keeper;
 mod load_report;
 mod lock;
+mod notes;
 mod parameters;
 pub(crate) mod safetensors;
 mod temporary;
@@ -48,6 +49,7 @@ use std::path::Path;
 pub use error::{FileError, FileFault};
 pub use load_report::{LoadReport, Mismatch};
 pub use lock::Holder;
+pub use notes::{Notes, note};
 
 /// The length of a file in bytes. Errors if it is not a regular file: reading a pipe would wait.
 fn length(path: &Path) -> Result<u64, FileError> {

@@ -11,6 +11,7 @@ use super::checkpoint::Checkpoint;
 use super::error::{FileError, FileFault};
 use super::former_names::Names;
 use super::load_report::{LoadReport, Mismatch};
+use super::notes::Notes;
 use super::safetensors::{Contents, Tensor, TensorFile, shown};
 use super::{Load, atomic, disk, length};
 use crate::Error;
@@ -31,14 +32,23 @@ impl<B: Backend> Parameters<B> {
     /// [`Error::File`] if the file cannot be written, there is no memory for a tensor's elements, or a parameter has a
     /// reserved name.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        self.save_to(path.as_ref())
+        self.save_to(path.as_ref(), &Notes::default())
+    }
+
+    /// Like [`save`](Self::save), with notes beside the parameters: what has to be known to use them. [`Notes`] has an
+    /// example.
+    ///
+    /// # Errors
+    /// Those of [`save`](Self::save), and [`FileFault::Note`] if a note has no form in JSON.
+    pub fn save_with(&self, path: impl AsRef<Path>, notes: &Notes) -> Result<(), Error> {
+        self.save_to(path.as_ref(), notes)
     }
 
     #[inline(never)]
-    pub(crate) fn save_to(&self, path: &Path) -> Result<(), Error> {
+    pub(crate) fn save_to(&self, path: &Path, notes: &Notes) -> Result<(), Error> {
         let (backend, values) = (self.backend(), self.values()?);
         let tensors = self.iter().map(|stored| Tensor::new(&stored.name, stored, backend, values));
-        let contents = Contents::new(None, tensors.collect());
+        let contents = notes.texts().and_then(|texts| Contents::new(texts, tensors.collect()));
         let written = contents.and_then(|contents| atomic::write(path, |out| contents.write(out)));
         Ok(written.map_err(|fault| fault.of(path))?)
     }

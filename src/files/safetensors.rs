@@ -50,19 +50,16 @@ impl<'a> Tensor<'a> {
     }
 }
 
-/// The content of a file to be written: tensors, and optionally a text with its key.
+/// The content of a file to be written: tensors, and texts with their keys.
 pub(crate) struct Contents<'a> {
     tensors: Vec<Tensor<'a>>,
-    text: Option<(&'static str, String)>,
+    texts: Vec<(String, String)>,
     /// The entries of the tensors in the header.
     described: String,
 }
 
 impl<'a> Contents<'a> {
-    pub(crate) fn new(
-        text: Option<(&'static str, String)>,
-        mut tensors: Vec<Tensor<'a>>,
-    ) -> Result<Self, FileFault> {
+    pub(crate) fn new(texts: Vec<(String, String)>, mut tensors: Vec<Tensor<'a>>) -> Result<Self, FileFault> {
         let mut names = BTreeSet::from([RESERVED]);
         if let Some(twice) = tensors.iter().find(|tensor| !names.insert(&tensor.name)) {
             return Err(FileFault::Name { name: twice.name.clone() });
@@ -81,7 +78,7 @@ impl<'a> Contents<'a> {
                 serde_json::to_string(&info).map_err(|error| FileFault::Header { why: error.to_string() })?;
             described += &format!(",{}:{info}", string(name));
         }
-        let contents = Contents { tensors, text, described };
+        let contents = Contents { tensors, texts, described };
         let length = contents.header(&[], NONE).len() as u64 - PREFIX;
         if length > MAX_HEADER {
             let why =
@@ -112,9 +109,7 @@ impl<'a> Contents<'a> {
     fn header(&self, checksums: &[String], own: &str) -> Vec<u8> {
         let mut texts = Vec::new();
         let mut add = |key: &str, text: &str| texts.push(format!("{}:{}", string(key), string(text)));
-        if let Some((key, text)) = &self.text {
-            add(key, text);
-        }
+        self.texts.iter().for_each(|(key, text)| add(key, text));
         add(checksum::KIND, checksum::CRC32);
         add(checksum::OF_HEADER, own);
         for (k, tensor) in self.tensors.iter().enumerate() {

@@ -1,14 +1,16 @@
-//! Pictures: curves of trainings, and grids of images.
+//! Pictures: curves of trainings, grids of images, and files for TensorBoard.
 
 mod curve;
 mod data;
 mod grid;
+mod tensorboard;
 
 use std::io::{self, Write};
 use std::path::Path;
 
 pub use curve::Curve;
 pub use grid::grid;
+pub use tensorboard::TensorBoard;
 
 use crate::files::{FileError, FileFault, atomic};
 

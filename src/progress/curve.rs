@@ -1,6 +1,5 @@
 //! The picture of cost and metrics over the batches.
 
-use std::iter;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,8 +16,7 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    pub(super) fn new(path: &Path, metrics: &[String], steps: u64) -> Self {
-        let names = iter::once("cost").chain(metrics.iter().map(String::as_str));
+    pub(super) fn new(path: &Path, names: &[String], steps: u64) -> Self {
         Curve { path: path.to_path_buf(), curve: plot::Curve::resume(names, path, steps) }
     }
 }
@@ -26,8 +24,8 @@ impl Curve {
 impl Watcher for Curve {
     fn see(&mut self, moment: &Moment<'_>) -> Result<(), FileError> {
         match moment.kind {
-            EventKind::EndIteration { cost, metrics, .. } => {
-                self.curve.add(iter::once(cost).chain(metrics.iter().copied()));
+            EventKind::EndIteration { .. } => {
+                self.curve.add(moment.figures().map(|(_, value)| value));
                 Ok(())
             }
             EventKind::EndTraining => self.keep(),

@@ -5,11 +5,11 @@ use crate::event::EventKind;
 
 /// `cost 0.1234, accuracy 0.9712, 15300 rows/s`.
 pub(super) fn figures(moment: &Moment<'_>) -> String {
-    let mut text = format!("cost {}", number(moment.kind.cost().unwrap_or(f32::NAN)));
-    for (name, value) in moment.metrics() {
-        text += &format!(", {name} {}", number(value));
+    let mut text = String::new();
+    for (name, value) in moment.figures() {
+        text += &format!("{name} {}, ", number(value));
     }
-    text + &format!(", {:.0} rows/s", moment.rate)
+    text + &format!("{:.0} rows/s", moment.rate)
 }
 
 /// The figures with their place, at the end of a batch or a pass: `pass 3, batch 7: ..`.

@@ -73,7 +73,8 @@ mod tests {
         let mut out = Vec::new();
         let mut lines = Lines::new(&mut out);
         for &(seconds, kind) in events {
-            let (elapsed, names) = (Duration::from_secs(seconds), &["accuracy".to_string()][..]);
+            let (elapsed, names) =
+                (Duration::from_secs(seconds), &["cost", "accuracy"].map(String::from)[..]);
             let (rows, steps, ended, rate) = (4, 1, None, 250.4);
             let moment = Moment { kind, network: "net", names, rows, steps, ended, elapsed, rate };
             lines.see(&moment).unwrap();

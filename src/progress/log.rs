@@ -144,7 +144,8 @@ fn line(moment: &Moment<'_>, run: &str, begun: Duration) -> String {
     }
     if let Some(cost) = moment.kind.cost() {
         line.add("cost", number(cost));
-        let metrics = moment.metrics().map(|(name, value)| format!("{}:{}", string(name), number(value)));
+        let metrics =
+            moment.figures().skip(1).map(|(name, value)| format!("{}:{}", string(name), number(value)));
         line.add("metrics", format_args!("{{{}}}", metrics.collect::<Vec<_>>().join(",")));
     }
     if let Some(ended) = moment.ended {
@@ -168,7 +169,7 @@ mod tests {
     use crate::train_loop::Ended;
 
     fn of(kind: EventKind<'_>) -> String {
-        let names = ["accuracy".to_string(), "a \"b\"\n".to_string()];
+        let names = ["cost".to_string(), "accuracy".to_string(), "a \"b\"\n".to_string()];
         let elapsed = Duration::from_millis(1500);
         let ended = (kind == EventKind::EndTraining).then_some(Ended::Stopped);
         let (network, names) = ("gan::d0", &names[..]);

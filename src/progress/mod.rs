@@ -1,4 +1,4 @@
-//! The visible progress of a training: a bar or lines, a log, curves.
+//! The visible progress of a training: a bar or lines, a log, curves, TensorBoard.
 
 #[cfg(feature = "terminal")]
 mod bar;
@@ -7,6 +7,9 @@ mod curve;
 mod event_text;
 mod lines;
 mod log;
+#[cfg(feature = "plot")]
+mod tensorboard;
+mod watch;
 
 use std::io::{self, Write};
 use std::sync::Once;
@@ -18,19 +21,21 @@ use self::bar::Bar;
 use self::curve::Curve;
 use self::lines::Lines;
 use self::log::Log;
+pub use self::watch::Watch;
 use crate::Error;
 use crate::event::EventKind;
 use crate::files::FileError;
-use crate::model::Model;
 use crate::options::Options;
+#[cfg(feature = "plot")]
+use crate::plot::TensorBoard;
 use crate::train_loop::Ended;
 
 /// An event, with the facts that watchers show.
 struct Moment<'a> {
     kind: EventKind<'a>,
-    /// The name of the network.
+    /// The name of the network, or of the loop.
     network: &'a str,
-    /// The names of its metrics.
+    /// The names of what a step gives: that of the cost, and those of the metrics.
     names: &'a [String],
     /// The number of rows of the batch that ends here.
     rows: usize,
@@ -45,9 +50,10 @@ struct Moment<'a> {
 }
 
 impl Moment<'_> {
-    /// The metrics of the batch or pass that ends here.
-    fn metrics(&self) -> impl Iterator<Item = (&str, f32)> {
-        self.names.iter().map(String::as_str).zip(self.kind.metrics().iter().copied())
+    /// The cost and the metrics of the batch or pass that ends here.
+    fn figures(&self) -> impl Iterator<Item = (&str, f32)> {
+        let values = self.kind.cost().into_iter().chain(self.kind.metrics().iter().copied());
+        self.names.iter().map(String::as_str).zip(values)
     }
 }
 
@@ -80,9 +86,14 @@ pub(crate) struct Watchers {
 }
 
 impl Watchers {
-    /// The watchers that the options ask for. `steps` is the number of steps that the network was trained by.
-    pub(crate) fn new(options: &Options, model: &Model, steps: u64) -> Result<Self, FileError> {
-        let names: Vec<_> = model.metrics().map(|(_, metric)| metric.name.clone()).collect();
+    /// The watchers that the options ask for. `names` are those of the cost and the metrics of the network, and `steps` is
+    /// the number of steps that it was trained by.
+    pub(crate) fn new(
+        options: &Options,
+        network: &str,
+        names: Vec<String>,
+        steps: u64,
+    ) -> Result<Self, FileError> {
         let mut others: Vec<Box<dyn Watcher>> = Vec::new();
         let mut bar = None;
         if options.progress {
@@ -99,8 +110,12 @@ impl Watchers {
         if let Some(path) = &options.curve {
             others.push(Box::new(Curve::new(path, &names, steps)));
         }
+        #[cfg(feature = "plot")]
+        if let Some(folder) = &options.tensorboard {
+            others.push(Box::new(TensorBoard::create(folder)?));
+        }
         Ok(Watchers {
-            network: model.signature.network.clone(),
+            network: network.to_string(),
             names,
             steps,
             begun: (bar.is_some() || !others.is_empty()).then(Instant::now),

@@ -1,5 +1,6 @@
 //! One call of `train`, which the training loop drives.
 
+use std::iter;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::Error;
 use crate::batch::{AnyRows, Rows, RowsOf};
 use crate::error::BatchFailed;
 use crate::event::{Event, EventKind};
-use crate::files::keeper::{Keeper, warn};
+use crate::files::keeper::{Keeper, warned};
 use crate::interrupt::Interrupt;
 use crate::metrics::Metric;
 use crate::model::Model;
@@ -102,7 +103,10 @@ impl<'a, B: Backend + Clone> Call<'a, B> {
         let keeper = options.checkpoint.as_deref().filter(|_| is_first).map(Keeper::of).transpose()?;
         let progress = steps.progress(model);
         let nothing = Options::default();
-        let watchers = Watchers::new(if is_first { options } else { &nothing }, model, progress.steps)?;
+        let watched = if is_first { options } else { &nothing };
+        let metrics = model.metrics().map(|(_, metric)| metric.name.clone());
+        let names = iter::once("cost".to_string()).chain(metrics).collect();
+        let watchers = Watchers::new(watched, &model.signature.network, names, progress.steps)?;
         let interrupt = Interrupt::wanted_by(options)?;
         let passes = progress.passes;
         let position = progress.resumed.take().unwrap_or_else(|| Position::before(passes));
@@ -216,10 +220,7 @@ impl<'a, B: Backend + Clone> Call<'a, B> {
             self.parameters.check_finite().map_err(failed)?;
         }
         if let Some(keeper) = self.keeper.as_mut().filter(|_| is_due) {
-            match self.steps.write_checkpoint(self.model, self.parameters, position, keeper) {
-                Err(Error::File(error)) if error.fault.is_written() => warn(error),
-                written => written?,
-            }
+            warned(self.steps.write_checkpoint(self.model, self.parameters, position, keeper))?;
             self.watchers.keep()?;
         }
         Ok(())
@@ -236,7 +237,8 @@ impl<'a, B: Backend + Clone> Call<'a, B> {
         self.watchers.see(kind, self.rows, ended)?;
         let plan = matches!(kind, EventKind::EndIteration { .. }).then_some(self.plan).flatten();
         let stats = plan.map(|plan| self.steps.plans[plan].session.executor.stats());
-        let event = Event::new(kind, self.model, self.parameters, stats, ended);
+        let states = self.steps.states_here(self.parameters);
+        let event = Event::new(kind, self.model, self.parameters, states, stats, ended);
         self.watchers.aside(kind, || (self.handler)(&event))?;
         let stopped = match &self.interrupt {
             _ if ended.is_some() => None,

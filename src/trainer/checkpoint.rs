@@ -137,6 +137,15 @@ impl<B: Backend> Steps<B> {
         self.states.iter().find(|states| states.is_of(parameters))
     }
 
+    /// The updater's states of the parameters, if there are any and no cluster has newer ones.
+    pub(super) fn states_here(&self, parameters: &Parameters<B>) -> Option<&States<B>> {
+        #[cfg(feature = "cluster")]
+        if self.check_states().is_err() {
+            return None;
+        }
+        self.states_of(parameters)
+    }
+
     /// Errors if the slots of a checkpoint are not those of the updater. Frozen parameters have none.
     #[inline(never)]
     pub(crate) fn check_record(

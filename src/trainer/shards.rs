@@ -5,16 +5,19 @@
 //! devices that compute them.
 
 use std::num::NonZero;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use paddle_core::ops::{GradientError, Program};
 use paddle_core::passes::ShardedTraining;
+use paddle_core::passes::accumulate::fed_by_rows;
 use paddle_core::passes::optimize::Settings;
 use paddle_core::passes::shard::tree::Joining;
 use paddle_core::passes::shard::{
     ShardInput, ShardNumber, rows_of_shard, shards_with_rows, share_of_shard, weight_of_shard,
 };
-use paddle_core::plan::{Backend, Buffers, Executor, Feed, Part, RunError};
+use paddle_core::plan::{
+    Backend, Buffers, Exchange, ExchangeError, Executor, Feed, HostSlice, Part, RunError,
+};
 use paddle_core::program::RowsId;
 
 use super::plan::scalars;
@@ -25,6 +28,7 @@ use crate::metrics::{MetricSums, Metrics};
 use crate::model::Model;
 use crate::options::Options;
 use crate::parameters::Parameters;
+use crate::row_sums::SentRows;
 use crate::session::{Session, fed, scalar};
 use crate::updater::Updater;
 use crate::updater::states::States;
@@ -33,10 +37,36 @@ use crate::updater::states::States;
 pub(super) struct Shards<B: Backend> {
     /// Updates the parameters from the sums of the gradients.
     pub(super) updating: Executor<B>,
+    /// The tables that it updates from the rows of their gradients.
+    tables: Vec<String>,
+    /// What computes a shard sends the rows here.
+    rows: Rows,
     fed: FedShards,
-    /// Whether a shard is the first, and how its gradient joins the sums.
+    /// How the gradient of a shard joins the sums.
     joining: Vec<Values>,
     metrics: MetricSums,
+}
+
+/// Where the rows of sparse gradients meet: those that compute shards put them in, and the update takes them out.
+#[derive(Clone, Default)]
+struct Rows(Arc<Mutex<SentRows>>);
+
+impl Rows {
+    fn open(&self) -> MutexGuard<'_, SentRows> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Exchange for Rows {
+    fn send_rows(
+        &mut self,
+        _: u32,
+        piece: &str,
+        ids: &[i64],
+        rows: HostSlice<'_>,
+    ) -> Result<(), ExchangeError> {
+        self.open().add(piece, ids, rows)
+    }
 }
 
 /// What is fed for each shard of a batch: its rows, and numbers about them.
@@ -115,14 +145,17 @@ impl<B: Backend + Clone> Shards<B> {
         for program in [&compute, &update] {
             states.extend(parameters.backend(), program)?;
         }
-        let session = Session::new(model, &compute, parameters, &states.storage, options.arithmetic)?;
+        let mut session = Session::new(model, &compute, parameters, &states.storage, options.arithmetic)?;
+        let (tables, sent) = (fed_by_rows(&update), Rows::default());
+        *sent.open() = SentRows::of(&compute);
+        session.executor.set_exchange(Box::new(sent.clone()));
         let (backend, storage) = (parameters.backend().clone(), parameters.storage());
-        let rates = scalars(&update, update.inputs());
+        let rates = scalars(&update, &update.inputs()[2 * tables.len()..]);
         let update = Executor::with_states(backend, &update, storage, &states.storage, options.arithmetic)?;
         let own = model.program.inputs().len();
         let joining = scalars(&compute, &compute.inputs()[own + sharding.inputs.len()..]);
         let fed = FedShards::new(&compute, own, sharding.inputs);
-        let shards = Shards { updating: update, fed, joining, metrics: sums };
+        let shards = Shards { updating: update, tables, rows: sent, fed, joining, metrics: sums };
         Ok((session, shards, Metrics::of(model, Vec::new()), rates))
     }
 }
@@ -147,6 +180,7 @@ impl<B: Backend> Shards<B> {
         for at in 0..shards {
             self.fed.take(table, at)?;
             join(&mut self.joining, at, shards);
+            self.rows.open().begin(at, shards);
             let (fed_shards, joining) = (&self.fed, &self.joining);
             executor.begin(&|k| match k.checked_sub(fed_shards.len(table)) {
                 None => fed_shards.feed(table, k),
@@ -168,19 +202,24 @@ impl<B: Backend> Shards<B> {
         parameters: &mut Buffers<B>,
         states: &mut Buffers<B>,
     ) -> Result<(), RunError> {
-        self.updating.begin(&|k| fed(&rates[k]))?;
+        {
+            let sent = self.rows.open();
+            let sum = |table: &str| sent.sums().find(|(piece, _)| *piece == table).map(|(_, sum)| sum);
+            let tables = &self.tables;
+            self.updating.begin(&|k| match tables.get(k / 2).and_then(|table| sum(table)) {
+                Some(sum) => sum.feeds()[k % 2],
+                None => fed(&rates[k - 2 * tables.len()]),
+            })?;
+        }
         self.updating.update(parameters, states)
     }
 }
 
-/// Sets the inputs that [`accumulate`](paddle_core::passes::accumulate::accumulate) has added: `at` is one of `count`
-/// shards.
+/// Sets the inputs that say how a shard joins the sums, `at` of `count`.
 pub(crate) fn join(values: &mut [Values], at: usize, count: usize) {
-    let Some((is_first, places)) = values.split_first_mut() else { return };
     let joining = Joining::of(at, count);
-    let (adds, keeps) = places.split_at_mut(places.len() / 2);
+    let (adds, keeps) = values.split_at_mut(values.len() / 2);
     let truth = |holds: bool| f64::from(u8::from(holds));
-    is_first.set_scalar(truth(at == 0));
     adds.iter_mut().enumerate().for_each(|(k, value)| value.set_scalar(truth(joining.added.contains(&k))));
     keeps.iter_mut().enumerate().for_each(|(k, value)| value.set_scalar(truth(joining.kept == Some(k))));
 }

@@ -1,5 +1,6 @@
 //! Updaters: rules that compute a parameter's new value from its gradient.
 
+mod averaged;
 pub mod schedule;
 pub(crate) mod states;
 mod table;
@@ -7,6 +8,7 @@ mod table;
 use paddle_core::passes::optimize::Update;
 use paddle_core::program::BuildError;
 
+pub use self::averaged::Averaged;
 pub use self::schedule::Schedule;
 pub use self::table::{
     AdaDelta, Adagrad, Adam, AdamW, Adamax, DecayedAdagrad, Ftrl, Lamb, Momentum, RmsProp, Sgd,

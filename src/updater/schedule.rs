@@ -175,6 +175,19 @@ pub fn warm_up(steps: u64, from: f64, to: f64, after: impl Schedule + Clone) -> 
     }
 }
 
+/// A schedule that begins at step `steps`, from where its steps are counted; before, its rate is the one of its step 0.
+///
+/// ```
+/// use paddle::updater::schedule::{self, Schedule};
+///
+/// // The rate rises for 100 steps, and then falls for 900.
+/// let rate = schedule::warm_up(100, 0.0, 0.5, schedule::delayed(100, schedule::cosine(0.5, 900)));
+/// assert_eq!([0, 50, 100, 550, 1_000].map(|step| rate.rate(step)), [0.0, 0.25, 0.5, 0.25, 0.0]);
+/// ```
+pub fn delayed(steps: u64, schedule: impl Schedule + Clone) -> impl Schedule + Clone {
+    move |step: u64| schedule.rate(step.saturating_sub(steps))
+}
+
 /// A schedule as a staircase: the rate changes only every `steps` steps.
 ///
 /// ```
@@ -213,6 +226,7 @@ mod tests {
         );
         check(cosine(0.5, 10), &[(0, 0.5), (5, 0.25), (10, 0.0), (11, 0.0)]);
         check(warm_up(4, 0.0, 0.8, 0.5), &[(0, 0.0), (1, 0.2), (3, 0.6), (4, 0.5)]);
+        check(delayed(4, cosine(0.5, 10)), &[(0, 0.5), (4, 0.5), (9, 0.25), (14, 0.0)]);
         check(stairs(10, exponential(0.5, 10, 0.5)), &[(0, 0.5), (9, 0.5), (10, 0.25), (19, 0.25)]);
         // The peak is at the end of the warm-up: 512^-0.5 · 4000^-0.5.
         let peak = (512.0_f64 * 4_000.0).powf(-0.5);

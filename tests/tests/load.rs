@@ -3,11 +3,17 @@
 #[allow(dead_code, reason = "other tests use the rest")]
 mod support;
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ndarray::{Array, IxDyn};
-use paddle::{Batch, Error, infer, load_inference_model};
+use paddle::core::wire::{
+    BlockDesc, LodTensorDesc, OpAttr, OpDesc, ProgramDesc, TensorDesc, VarDesc, VarKind, VarType,
+};
+use paddle::{
+    Batch, BatchError, Dynamic, Element, Error, Network, OutputError, Outputs, infer, load_inference_model,
+};
 use support::npz;
 use support::tensor::{Tensor, Values};
 
@@ -51,4 +57,141 @@ fn files_that_are_cut_off() {
     assert!((0..params.len()).step_by(997).all(|end| load_inference_model(&model, &params[..end]).is_err()));
     let longer = [&params[..], &[0]].concat();
     assert!(matches!(load_inference_model(&model, &longer), Err(Error::Convert(_))));
+}
+
+/// The largest error of a model's outputs over its batches, or why it cannot be run.
+fn check(folder: &Path) -> Result<f64, String> {
+    let (net, parameters) = Network::load(folder).map_err(|error| error.to_string())?;
+    let mut worst = 0f64;
+    for batch in ["1", "3", "32"] {
+        let inputs = npz::read(&folder.join(format!("in{batch}.npz")));
+        let mut fed = Batch::new(&net).map_err(|error| error.to_string())?;
+        for (name, tensor) in &inputs {
+            feed(&mut fed, name, tensor).map_err(|error| format!("batch of {batch}: {error}"))?;
+        }
+        let outputs = infer(&net, &parameters, &fed).map_err(|error| format!("batch of {batch}: {error}"))?;
+        for (k, name) in outputs.names().enumerate() {
+            let expected = &npz::read(&folder.join(format!("out{batch}.npz")))[&format!("out{k}")];
+            let found = fetched(&outputs, k, expected)?;
+            let error = found.compare(expected, 1e-4, 1e-5);
+            worst = worst.max(error.map_err(|why| format!("batch of {batch}: `{name}`: {why}"))?);
+        }
+    }
+    Ok(worst)
+}
+
+fn feed(batch: &mut Batch<Dynamic>, name: &str, tensor: &Tensor) -> Result<(), BatchError> {
+    fn array<T: Clone>(shape: &[usize], elements: &[T]) -> Array<T, IxDyn> {
+        Array::from_shape_vec(IxDyn(shape), elements.to_vec()).unwrap()
+    }
+    match &tensor.values {
+        Values::Bool(elements) => batch.set(name, &array(&tensor.shape, elements)),
+        Values::I32(elements) => batch.set(name, &array(&tensor.shape, elements)),
+        Values::I64(elements) => batch.set(name, &array(&tensor.shape, elements)),
+        Values::F32(elements) => batch.set(name, &array(&tensor.shape, elements)),
+        Values::F64(elements) => batch.set(name, &array(&tensor.shape, elements)),
+    }
+}
+
+/// An output, which has to be of the type that is expected.
+fn fetched(outputs: &Outputs, k: usize, expected: &Tensor) -> Result<Tensor, String> {
+    fn of<T: Element>(
+        outputs: &Outputs,
+        k: usize,
+        values: fn(Vec<T>) -> Values,
+    ) -> Result<Tensor, OutputError> {
+        let found = outputs.at::<T>(k)?;
+        let elements = found.iter().copied().collect();
+        Ok(Tensor { shape: found.shape().to_vec(), values: values(elements), offsets: Vec::new() })
+    }
+    match &expected.values {
+        Values::Bool(_) => of(outputs, k, Values::Bool),
+        Values::I32(_) => of(outputs, k, Values::I32),
+        Values::I64(_) => of(outputs, k, Values::I64),
+        Values::F32(_) => of(outputs, k, Values::F32),
+        Values::F64(_) => of(outputs, k, Values::F64),
+    }
+    .map_err(|error| error.to_string())
+}
+
+/// Models that `oracle/models.py` wrote with the real PaddlePaddle, in the folder `PADDLE_MODELS`: a table of what
+/// becomes of each.
+#[test]
+fn models_of_a_folder() {
+    let Some(folder) = std::env::var_os("PADDLE_MODELS") else {
+        eprintln!("skipped: PADDLE_MODELS names no folder");
+        return;
+    };
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let models: BTreeSet<PathBuf> = files.filter(|path| path.is_dir()).collect();
+    let (mut passed, mut failed) = (0, Vec::new());
+    for model in &models {
+        let name = model.file_name().unwrap().display();
+        match check(model) {
+            Ok(worst) => {
+                passed += 1;
+                println!("{name:28} passed, {worst:.1e}");
+            }
+            Err(why) => {
+                println!("{name:28} FAILED: {why}");
+                failed.push(name.to_string());
+            }
+        }
+    }
+    println!("{passed} of {} passed", models.len());
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// Everything that is not supported is listed at once: an operator that is not known here, one within a branch behind it,
+/// a form of a known operator, and a type.
+#[test]
+fn all_that_is_not_supported() {
+    let op = |name: &str, input: &str, output: &str| {
+        OpDesc::new(name).with_input("X", [input]).with_output("Out", [output])
+    };
+    let var = |name: &str, kind: VarKind| {
+        let tensor = TensorDesc { data_type: kind.into(), dims: vec![-1, 4], ..Default::default() };
+        let lod_tensor = Some(LodTensorDesc { tensor, ..Default::default() });
+        let ty = VarType { r#type: VarKind::LodTensor.into(), lod_tensor, ..Default::default() };
+        VarDesc { name: name.to_string(), r#type: ty, ..Default::default() }
+    };
+    let fed = |name: &str, col| op("feed", "feed", name).with_attr(OpAttr::int("col", col));
+    let branch = OpDesc::new("conditional_block")
+        .with_input("Cond", ["b"])
+        .with_output("Out", ["e"])
+        .with_attr(OpAttr::bool("is_scalar_condition", true))
+        .with_attr(OpAttr::block("sub_block", 1));
+    let names = ["x", "a", "b", "c", "d", "e"];
+    let outer = BlockDesc {
+        parent_idx: -1,
+        vars: names
+            .map(|name| var(name, VarKind::Fp32))
+            .into_iter()
+            .chain([var("z", VarKind::Complex64)])
+            .collect(),
+        ops: vec![
+            fed("x", 0),
+            fed("z", 1),
+            op("psroi_pool", "x", "a"),
+            op("relu", "a", "b"),
+            branch,
+            op("maxout", "x", "c").with_attr(OpAttr::int("groups", 3)),
+            op("relu", "z", "d"),
+            op("fetch", "e", "fetch").with_attr(OpAttr::int("col", 0)),
+        ],
+        ..Default::default()
+    };
+    let inner = BlockDesc { idx: 1, ops: vec![op("fusion_lstm", "x", "e")], ..Default::default() };
+    let program = ProgramDesc { blocks: vec![outer, inner], ..Default::default() }.encode_to_vec();
+    let Err(Error::Unsupported(unsupported)) = load_inference_model(&program, b"") else {
+        panic!("it is not supported")
+    };
+    assert_eq!(
+        unsupported.to_string(),
+        "the program cannot be run, for 4 reasons:\n\
+         - variable `z`: its elements are COMPLEX64; supported are BOOL, INT32, INT64, FP32 and FP64\n\
+         - block 0, operator 2 `psroi_pool`: there is no such operator here\n\
+         - block 1, operator 0 `fusion_lstm`: there is no such operator here\n\
+         - block 0, operator 5 `maxout`: this form of it is not supported: X is f32[_, 4], groups = 3"
+    );
 }

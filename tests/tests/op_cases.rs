@@ -195,3 +195,27 @@ fn table() {
         );
     }
 }
+
+/// Recurrent units whose batch may vary run along sequences, and give what those with a fixed batch give.
+#[test]
+fn recurrent_units_along_sequences() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/paddle/op_cases");
+    if !folder.is_dir() {
+        eprintln!("skipped: the files of PaddlePaddle are not beside the repository");
+        return;
+    }
+    let cpu = Cpu::new().expect("a processor");
+    for name in ["rnn_gru", "rnn_lstm", "rnn_lstm_seqlen", "rnn_simple"] {
+        let mut case = Case::read(&folder, name);
+        for var in case.desc.blocks[0].vars.iter_mut().filter(|var| ["x", "sl"].contains(&var.name.as_str()))
+        {
+            var.r#type.lod_tensor.as_mut().expect("it is a tensor").tensor.dims[0] = -1;
+        }
+        match worse(outcome(&case, &Reference::single()), outcome(&case, &cpu)) {
+            Outcome::Passed(_) => {}
+            Outcome::Shapes => panic!("{name} draws nothing"),
+            Outcome::Needs(needs) => panic!("{name} needs {}", names(&needs)),
+            Outcome::Failed(why) => panic!("{name}: {why}"),
+        }
+    }
+}

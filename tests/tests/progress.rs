@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use networks::{LINE, network};
 use paddle::event::EventKind;
 use paddle::reader::{DataSet, Reader};
-use paddle::{Dynamic, Ended, Error, Event, Network, Options, Parameters, Sgd, Trainer};
+use paddle::{Dynamic, Ended, Error, Event, Network, Options, Parameters, Sgd, Trainer, Watch};
 
 type Sample = ([f32; 3], f32);
 
@@ -68,6 +68,66 @@ fn the_log_has_a_line_for_each_event() {
     assert!((now - first[0]["time"].as_f64().unwrap()).abs() < 600.0);
     assert_eq!(first[0]["version"], env!("CARGO_PKG_VERSION"));
     fs::remove_file(path).unwrap();
+}
+
+/// A loop of one's own has by `Watch` what `train` has: the same lines, but for the name and the times of the run.
+#[test]
+fn a_loop_of_ones_own_is_watched_alike() {
+    let [theirs, own] = ["theirs.jsonl", "own.jsonl"].map(file);
+    let pictures = ["theirs.svg", "own.svg"].map(file);
+    let saved = ["theirs.checkpoint", "own.checkpoint"].map(file);
+    let options = |k: usize, log: &PathBuf| {
+        Options::default().log(log).curve(&pictures[k]).checkpoint(&saved[k]).checkpoint_every(3)
+    };
+    train(2, options(0, &theirs), |_| Ok(())).unwrap();
+
+    let net: Network<Dynamic<Sample>> = network(LINE);
+    let (mut parameters, mut trainer) = (Parameters::create(&net).unwrap(), Trainer::new(Sgd::new(0.1)));
+    let options = options(1, &own);
+    let mut watch = Watch::new("line", ["cost", "average"], &options, 0).unwrap();
+    let mut kept = Vec::new();
+    for pass in 0..2 {
+        watch.begin_pass(pass).unwrap();
+        for batch in ROWS.chunks(2) {
+            let outcome = trainer.step(&net, &mut parameters, batch).unwrap();
+            watch.step(outcome.rows(), [outcome.cost(), outcome.metrics()[0]]).unwrap();
+            kept.push(watch.keep(&parameters, ((&mut trainer, &net),)).unwrap());
+        }
+        watch.end_pass().unwrap();
+        kept.push(watch.keep(&parameters, ((&mut trainer, &net),)).unwrap());
+    }
+    assert_eq!(watch.end().unwrap(), Ended::Finished);
+    assert_eq!(kept, [false, false, true, true, false, true]);
+
+    let lines = |path: &PathBuf| -> Vec<serde_json::Value> {
+        let text = fs::read_to_string(path).unwrap();
+        let lines = text.lines().map(|line| {
+            let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+            let object = line.as_object_mut().unwrap();
+            ["run", "seconds", "time", "network"].iter().for_each(|key| drop(object.remove(*key)));
+            line
+        });
+        lines.collect()
+    };
+    assert_eq!(lines(&own), lines(&theirs));
+    assert_eq!(fs::read(&pictures[0]).unwrap(), fs::read(&pictures[1]).unwrap());
+    let mut resumed = Trainer::new(Sgd::new(0.1));
+    for path in &saved {
+        resumed.resume(&net, &mut parameters, path).unwrap();
+        assert_eq!(resumed.steps(&net).unwrap(), 4);
+    }
+
+    // A loop that ends with an error leaves what it has seen.
+    let mut watch = Watch::new("line", ["cost"], &options, 4).unwrap();
+    watch.begin_pass(2).unwrap();
+    watch.step(1, [0.5]).unwrap();
+    drop(watch);
+    let last = lines(&own).pop().unwrap();
+    assert_eq!((&last["event"], &last["step"]), (&"end_iteration".into(), &4.into()));
+    for path in saved.iter().map(paddle::checkpoint::previous).chain(saved.iter().cloned()) {
+        fs::remove_file(path).unwrap();
+    }
+    [theirs, own].iter().chain(&pictures).for_each(|path| fs::remove_file(path).unwrap());
 }
 
 /// A process that was killed leaves a part of a line; a training that fails says why.

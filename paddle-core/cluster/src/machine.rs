@@ -26,7 +26,7 @@ pub enum Event<P> {
     Sums {
         /// Which task.
         task: u64,
-        /// The sums: for dense pieces of each node of the task's run, for others of each leaf.
+        /// The sums of each node of the task's run.
         parts: Vec<Part<P>>,
     },
     /// To a trainer: all of its task is computed.

@@ -75,16 +75,6 @@ pub struct Step {
     pub attempt: u64,
 }
 
-/// How the gradient of a piece is summed.
-#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Gradient {
-    /// Trainers send sums of nodes.
-    Dense,
-    /// Trainers send each leaf for itself: rows of a table, whose sum is no smaller than they are.
-    ByLeaf,
-}
-
 /// A part of the parameters, with what belongs to it of the optimizer.
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -93,8 +83,6 @@ pub struct Piece {
     pub id: u32,
     /// The rank of the server that holds it.
     pub server: u32,
-    /// How its gradient is summed.
-    pub gradient: Gradient,
 }
 
 /// A network and its trainer: what a step computes and which pieces it updates.

@@ -32,7 +32,7 @@
 //!
 //! A variable may be written many times: each write is a new version, a value of its own. `while` and
 //! `conditional_block` are raised to ours. A leading dimension of -1 is the batch `_`, any other one a size of its own.
-//! An operator without a rule stays [foreign](crate::ops::Foreign).
+//! An operator without a rule stays [foreign](crate::ops::Foreign); [`load`] refuses it, and lists all that it refuses.
 //!
 //! # The rooms
 //!
@@ -46,6 +46,10 @@
 //! | `to_wire/operators.rs` | operators that are written otherwise than they are defined; beside it, a file for each family |
 //! | `from_wire/` | wire → programs |
 //! | `from_wire/error.rs` | all faults |
+//! | `from_wire/own_tables.rs` | the tables of our own dialect |
+//! | `from_wire/variables.rs` | parameters and inputs, and the types that variables declare |
+//! | `from_wire/unsupported.rs` | reading on behind faults, so that all of them are listed |
+//! | `from_wire/batch_axis.rs` | the batch that is not in front |
 //! | `from_wire/blocks.rs` | the checks of blocks before they are read |
 //! | `from_wire/versions.rs` | variables that are written many times |
 //! | `from_wire/operator.rs` | the helpers of rules |
@@ -68,6 +72,8 @@ mod types;
 #[cfg(feature = "convert")]
 pub use export::{Export, ExportError, LegaliseError, export, legalise};
 #[cfg(feature = "convert")]
-pub use from_wire::{ConvertError, Fault, VariableFault, WirePlace, from_wire, is_known, load_params};
+pub use from_wire::{
+    ConvertError, Fault, Unsupported, VariableFault, WirePlace, from_wire, is_known, load, load_params,
+};
 pub use to_wire::{WireProgram, to_wire};
 pub use types::element;

@@ -273,10 +273,6 @@ impl Operation for Update {
         Ok(Vec::new())
     }
 
-    fn is_lazy(&self) -> bool {
-        matches!(self, Update::Adam(Adam { lazy_mode: true, .. }))
-    }
-
     fn samples() -> Vec<Sample> {
         let variants = [
             Update::Momentum(Momentum {

@@ -2,11 +2,14 @@
 //! The second updates the parameters from the sums.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use super::optimize::{add_up, is_sparse};
+use super::optimize::LookedUp;
 use super::scalar_input::create_scalar;
 use super::shard::tree::places;
-use crate::ops::{Fill, GradientError, If, Number, ParameterUse, Program, Sgd, Store};
+use crate::ops::{
+    Fill, If, LookupTable, LookupTableGrad, Number, Op, Operator, ParameterUse, Program, SendRows, Sgd, Store,
+};
 use crate::program::{BlockId, BuildError, DType, ParameterGradient, Role, Site, Type, VarId};
 
 /// The slot of the states that hold sums of gradients. Their values do not outlive a step.
@@ -20,41 +23,20 @@ pub fn is_of_one_step(slot: &str) -> bool {
 pub(super) const SITE: Site = Site { role: Role::Optimize, place: None };
 
 /// Adds to each dense gradient the sums of the shards before it, in the order of [`tree`](super::shard::tree), and keeps
-/// the new sum. A sparse gradient adds its rows to a sum of all shards so far, in their order, and its dense form is not
-/// computed.
+/// the new sum. Sparse gradients are [sent](send_rows) before.
 ///
-/// The first new input is whether the shard is the first: sums of sparse gradients begin at 0. Behind it are, for each place
-/// on the stack, whether its sum is added, and then, for each, whether the new sum is kept there. Returns the sums of the
-/// dense gradients, which are those of the tree behind the last shard.
-pub fn accumulate(program: &mut Program) -> Result<Vec<ParameterGradient>, BuildError> {
-    let is_first = create_scalar(program, "is_first", DType::Bool)?;
+/// The first new inputs are, for each place on the stack, whether its sum is added, and then, for each, whether the new sum is
+/// kept there. Returns the sums of the gradients, which are those of the tree behind the last shard.
+pub(super) fn accumulate(program: &mut Program) -> Result<Vec<ParameterGradient>, BuildError> {
     let places = places(program.shards());
     let mut conditions = |name: &str| -> Result<Vec<VarId>, BuildError> {
         (0..places).map(|place| create_scalar(program, &format!("{name}_{place}"), DType::Bool)).collect()
     };
     let (adds, keeps) = (conditions("adds")?, conditions("keeps")?);
-    let pairs = program.gradients().to_vec();
-    let (sparse, dense): (Vec<_>, Vec<_>) =
-        pairs.into_iter().partition(|pair| is_sparse(program, pair.gradient));
-    let sums = |program: &mut Program, pairs: &[ParameterGradient]| -> Result<Vec<_>, BuildError> {
-        let sum = |&ParameterGradient { parameter, .. }: &ParameterGradient| {
-            Ok(ParameterGradient { parameter, gradient: create_sum(program, parameter, SUM)? })
-        };
-        pairs.iter().map(sum).collect()
-    };
-    let (sparse_sums, dense_sums) = (sums(program, &sparse)?, sums(program, &dense)?);
-    if !sparse.is_empty() {
-        when(program, is_first, |program, block| {
-            for pair in &sparse_sums {
-                let zeros = Fill::zeros(program.ty(pair.gradient).clone());
-                let zeros = program.append_op(block, zeros, &[], SITE)?[0];
-                program.append_op(block, Store, &[pair.gradient, zeros], SITE)?;
-            }
-            Ok(())
-        })?;
-    }
-    for (pair, sum) in sparse.iter().zip(&sparse_sums) {
-        add_up(program, sum.gradient, pair.gradient, SITE)?;
+    let dense = program.gradients().to_vec();
+    let mut dense_sums = Vec::new();
+    for &ParameterGradient { parameter, .. } in &dense {
+        dense_sums.push(ParameterGradient { parameter, gradient: create_sum(program, parameter, SUM)? });
     }
     for (pair, sum) in dense.iter().zip(&dense_sums) {
         program.append_op(Program::GLOBAL, Store, &[sum.gradient, pair.gradient], SITE)?;
@@ -89,7 +71,7 @@ pub fn accumulate(program: &mut Program) -> Result<Vec<ParameterGradient>, Build
             Ok(())
         })?;
     }
-    for pair in dense.iter().chain(&sparse) {
+    for pair in &dense {
         program.forget_gradient(pair.parameter);
     }
     Ok(dense_sums)
@@ -106,9 +88,82 @@ pub(super) fn when(
     program.append_block_op(Program::GLOBAL, If, &[condition], &blocks, SITE).map(drop)
 }
 
+/// A run of rows of a parameter, and who updates it.
+pub(super) struct Home {
+    pub(super) piece: String,
+    pub(super) server: u32,
+    pub(super) rows: Range<usize>,
+}
+
+/// Appends what sends the rows of sparse gradients, each to the homes of its parameter. Their dense form is not computed then.
+/// Whoever takes the rows adds up those of all shards, in the order of the tree.
+pub(super) fn send_rows(program: &mut Program, homes: &dyn Fn(&str) -> Vec<Home>) -> Result<(), BuildError> {
+    for pair in program.gradients().to_vec() {
+        let Some(LookedUp { lookups, padding_idx }) = LookedUp::of(program, pair.gradient) else { continue };
+        let inputs: Vec<VarId> = lookups.into_iter().flatten().collect();
+        for Home { piece, server, rows } in homes(&program.var(pair.parameter).name) {
+            let [begin, end] = [rows.start as i64, rows.end as i64];
+            let op = SendRows { piece, to: server.into(), begin, end, padding_idx };
+            program.append_op(Program::GLOBAL, op, &inputs, SITE)?;
+        }
+        program.forget_gradient(pair.parameter);
+    }
+    Ok(())
+}
+
+/// Sends the rows of sparse gradients to one home for all of each parameter.
+pub(super) fn send_rows_home(program: &mut Program) -> Result<(), BuildError> {
+    let rows: BTreeMap<String, usize> = program
+        .parameters()
+        .map(|parameter| {
+            let rows = program.ty(parameter).dims.first().and_then(|rows| rows.constant());
+            (program.var(parameter).name.clone(), rows.map_or(usize::MAX >> 1, |rows| rows as usize))
+        })
+        .collect();
+    send_rows(program, &|parameter| {
+        let rows = 0..rows.get(parameter).copied().unwrap_or(0);
+        vec![Home { piece: parameter.to_string(), server: 0, rows }]
+    })
+}
+
+/// Adds a sparse gradient of a parameter to a program that updates it: inputs for the numbers of rows, each once, and for their
+/// elements. Returns the gradient of the whole parameter, whose sparse form they are. How many rows there are is known
+/// when they are fed.
+pub(super) fn take_rows(program: &mut Program, parameter: VarId, site: Site) -> Result<VarId, BuildError> {
+    let name = program.var(parameter).name.clone();
+    let Type { dtype, dims, .. } = program.ty(parameter).clone();
+    let rows = Some(program.create_rows(&format!("{name}.rows")));
+    let ids =
+        program.create_input(&format!("{name}@IDS"), Type { dtype: DType::I64, rows, dims: Vec::new() })?;
+    let dims = dims.into_iter().skip(1).collect();
+    let elements = program.create_input(&format!("{name}@ROWS"), Type { dtype, rows, dims })?;
+    let op = LookupTableGrad(LookupTable { padding_idx: -1 });
+    Ok(program.append_op(Program::GLOBAL, op, &[ids, parameter, elements], site)?[0])
+}
+
+/// The parameters of which a program of updates is fed rows of sparse gradients. In their order, its first inputs are
+/// two for each: the numbers of rows, ascending and each once, and their elements. Learning rates follow.
+pub fn fed_by_rows(update: &Program) -> Vec<String> {
+    let fed = |inputs: &[VarId]| {
+        let is_fed = |operator: &&Operator| {
+            matches!(operator.op, Op::LookupTableGrad(_))
+                && operator.inputs.first() == inputs.first()
+                && operator.inputs.last() == inputs.last()
+        };
+        let operator = update.block(Program::GLOBAL).ops.iter().find(is_fed)?;
+        Some(update.var(operator.inputs[1]).name.clone())
+    };
+    update.inputs().chunks_exact(2).map_while(fed).collect()
+}
+
+/// Whether the gradient of a parameter has a sparse form in a program.
+pub(super) fn is_sparse(program: &Program, pair: &ParameterGradient) -> bool {
+    LookedUp::of(program, pair.gradient).is_some()
+}
+
 /// The program that [`optimize`](super::optimize::optimize) appends the updates to: it has the parameters that
-/// `program` trains, and their sums as gradients, and nothing else.
-pub fn from_sums(program: &Program) -> Result<Program, BuildError> {
+/// `program` trains, as gradients their sums or the rows that are [fed](fed_by_rows), and nothing else.
+pub(super) fn from_sums(program: &Program) -> Result<Program, BuildError> {
     let mut updating = Program::new();
     updating.set_shards(program.shards());
     for pair in program.gradients() {
@@ -117,33 +172,13 @@ pub fn from_sums(program: &Program) -> Result<Program, BuildError> {
         let options = program.parameter_options(pair.parameter).clone();
         let wanted = ParameterUse { initializer: initializer.op.clone(), options, site: Site::default() };
         let parameter = updating.create_parameter(name, wanted)?;
-        let sum = create_sum(&mut updating, parameter, SUM)?;
-        updating.record_gradient(parameter, sum);
+        let gradient = match is_sparse(program, pair) {
+            true => take_rows(&mut updating, parameter, SITE)?,
+            false => create_sum(&mut updating, parameter, SUM)?,
+        };
+        updating.record_gradient(parameter, gradient);
     }
     Ok(updating)
-}
-
-/// Errors if `update` leaves alone the rows that `compute` does not look up: the sums do not say which rows these are.
-pub(super) fn refuse_lazy(compute: &Program, update: &Program) -> Result<(), GradientError> {
-    for operator in &update.block(Program::GLOBAL).ops {
-        let Some(changed) = operator.changed().next().filter(|_| operator.op.operation().is_lazy()) else {
-            continue;
-        };
-        let name = &update.var(changed).name;
-        let is_sparse = compute
-            .gradients()
-            .iter()
-            .any(|pair| compute.var(pair.parameter).name == *name && is_sparse(compute, pair.gradient));
-        if is_sparse {
-            let message = format!(
-                "`{}` updates only the rows of `{name}` that are looked up, but shards add up gradients of all of it; \
-                 train without shards, or not lazily",
-                operator.op.operation().called()
-            );
-            return Err(GradientError { place: None, message });
-        }
-    }
-    Ok(())
 }
 
 fn create_sum(program: &mut Program, parameter: VarId, slot: &str) -> Result<VarId, BuildError> {

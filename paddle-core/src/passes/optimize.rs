@@ -88,24 +88,6 @@ impl LookedUp {
     }
 }
 
-/// Whether a gradient of the global block has a sparse form.
-pub(super) fn is_sparse(program: &Program, gradient: VarId) -> bool {
-    LookedUp::of(program, gradient).is_some()
-}
-
-/// Appends an operator that adds a gradient to a sum, a state of the same type: `sum -= -1 · gradient`.
-pub(super) fn add_up(
-    program: &mut Program,
-    sum: VarId,
-    gradient: VarId,
-    site: Site,
-) -> Result<(), BuildError> {
-    let minus_one = Fill { value: Number::Float(-1.0), ty: Type::scalar(program.ty(sum).dtype) };
-    let learning_rate = program.append_op(Program::GLOBAL, minus_one, &[], site)?[0];
-    let (rows, pair) = (LookedUp::of(program, gradient), ParameterGradient { parameter: sum, gradient });
-    Update { program, pair, learning_rate, decay: None, site, rows }.apply(Sgd {})
-}
-
 impl Update<'_> {
     /// Appends an operator, and returns its outputs.
     pub fn append(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<Vec<VarId>, BuildError> {

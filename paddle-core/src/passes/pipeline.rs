@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use super::accumulate::{accumulate, from_sums, refuse_lazy};
+use super::accumulate::{accumulate, from_sums, send_rows_home};
 use super::backward::backward;
 use super::compose::compose;
 use super::freeze::{freeze, leave_out};
@@ -190,9 +190,11 @@ pub(super) fn gradients_of_shards(
 /// A training step in shards, as two programs.
 pub struct ShardedTraining {
     /// Computes a shard and adds its gradients to the sums. Its inputs are those of the network, those of
-    /// [`sharding`](Self::sharding), and a truth value: whether this is the first shard.
+    /// [`sharding`](Self::sharding), and truth values that say how the shard joins the sums. It sends the rows of sparse
+    /// gradients.
     pub compute: Program,
-    /// Updates the parameters from the sums. Its inputs are the learning rates.
+    /// Updates the parameters from the sums. Its inputs are the sums of the rows of sparse gradients, as
+    /// [`fed_by_rows`](super::accumulate::fed_by_rows) says, and then the learning rates.
     pub update: Program,
     /// The further inputs of a shard, and what its outputs add up to.
     pub sharding: Sharding,
@@ -216,9 +218,11 @@ impl ShardedTraining {
         for pair in update.gradients().to_vec() {
             update.forget_gradient(pair.parameter);
         }
-        refuse_lazy(&compute, &update)?;
-        Pipeline::new([Pass::new("accumulate", |program| Ok(accumulate(program).map(drop)?))])
-            .run(&mut compute)?;
+        Pipeline::new([
+            Pass::new("send_rows", |program| Ok(send_rows_home(program)?)),
+            Pass::new("accumulate", |program| Ok(accumulate(program).map(drop)?)),
+        ])
+        .run(&mut compute)?;
         Ok(ShardedTraining { compute, update, sharding })
     }
 }

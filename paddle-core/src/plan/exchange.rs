@@ -9,13 +9,18 @@ use super::backend::{Backend, HostSlice, HostSliceMut, HostVec, Location};
 use super::code::SlotId;
 use super::error::RunError;
 use super::machine::Machine;
-use crate::ops::Op;
+use super::merging::{Lookup, Merging, Summand};
+use crate::memory::TryGrow;
+use crate::ops::{Op, SendRows};
 use crate::program::{DType, Located};
 
-/// The way to the other machines of a cluster.
+/// The way to the other machines of a cluster. What an implementation does not carry is an error.
+#[expect(unused_variables, reason = "by default nothing is carried")]
 pub trait Exchange: Send {
     /// Takes the elements of a piece that the program sends to a server.
-    fn send(&mut self, to: u32, piece: &str, values: HostSlice<'_>) -> Result<(), ExchangeError>;
+    fn send(&mut self, to: u32, piece: &str, values: HostSlice<'_>) -> Result<(), ExchangeError> {
+        Err(ExchangeError::not_carried())
+    }
 
     /// Takes rows of a sparse gradient that the program sends to a server. `ids`, ascending, are their numbers within the
     /// piece.
@@ -25,13 +30,19 @@ pub trait Exchange: Send {
         piece: &str,
         ids: &[i64],
         rows: HostSlice<'_>,
-    ) -> Result<(), ExchangeError>;
+    ) -> Result<(), ExchangeError> {
+        Err(ExchangeError::not_carried())
+    }
 
     /// Says that the program has sent everything.
-    fn end_sending(&mut self) -> Result<(), ExchangeError>;
+    fn end_sending(&mut self) -> Result<(), ExchangeError> {
+        Ok(())
+    }
 
     /// Gives the elements of a piece that a server has. False if they have not changed since they were last given.
-    fn receive(&mut self, from: u32, piece: &str, into: HostSliceMut<'_>) -> Result<bool, ExchangeError>;
+    fn receive(&mut self, from: u32, piece: &str, into: HostSliceMut<'_>) -> Result<bool, ExchangeError> {
+        Err(ExchangeError::not_carried())
+    }
 
     /// Gives the rows of these numbers of a piece that a server has. False if they have not changed since they were last given.
     fn prefetch(
@@ -40,10 +51,14 @@ pub trait Exchange: Send {
         piece: &str,
         ids: &[i64],
         into: HostSliceMut<'_>,
-    ) -> Result<bool, ExchangeError>;
+    ) -> Result<bool, ExchangeError> {
+        Err(ExchangeError::not_carried())
+    }
 
     /// Says that the program has received everything that it needs before it begins.
-    fn end_receiving(&mut self) -> Result<(), ExchangeError>;
+    fn end_receiving(&mut self) -> Result<(), ExchangeError> {
+        Ok(())
+    }
 
     /// Takes a value for the machine that has another device. One that is sent forward is sent by
     /// [`Part::Forward`](super::Part::Forward), and again when all is computed.
@@ -53,19 +68,29 @@ pub trait Exchange: Send {
         value: &str,
         is_forward: bool,
         values: HostSlice<'_>,
-    ) -> Result<(), ExchangeError>;
+    ) -> Result<(), ExchangeError> {
+        Err(ExchangeError::not_carried())
+    }
 
     /// Gives a value of the machine that has another device, and waits for it.
-    fn receive_value(&mut self, from: u32, value: &str, into: HostSliceMut<'_>) -> Result<(), ExchangeError>;
+    fn receive_value(&mut self, from: u32, value: &str, into: HostSliceMut<'_>) -> Result<(), ExchangeError> {
+        Err(ExchangeError::not_carried())
+    }
 
     /// Takes what the program gives to all servers.
-    fn share(&mut self, piece: &str, values: HostSlice<'_>) -> Result<(), ExchangeError>;
+    fn share(&mut self, piece: &str, values: HostSlice<'_>) -> Result<(), ExchangeError> {
+        Err(ExchangeError::not_carried())
+    }
 
     /// Gives what the server of a piece has given to all.
-    fn shared(&mut self, piece: &str, into: HostSliceMut<'_>) -> Result<(), ExchangeError>;
+    fn shared(&mut self, piece: &str, into: HostSliceMut<'_>) -> Result<(), ExchangeError> {
+        Err(ExchangeError::not_carried())
+    }
 
     /// Gives the sum of the gradients that trainers have sent for a piece.
-    fn listen(&mut self, piece: &str, into: HostSliceMut<'_>) -> Result<(), ExchangeError>;
+    fn listen(&mut self, piece: &str, into: HostSliceMut<'_>) -> Result<(), ExchangeError> {
+        Err(ExchangeError::not_carried())
+    }
 }
 
 /// Why an exchange failed.
@@ -73,6 +98,12 @@ pub trait Exchange: Send {
 pub struct ExchangeError {
     /// What failed, and with which machine.
     pub message: String,
+}
+
+impl ExchangeError {
+    fn not_carried() -> Self {
+        ExchangeError { message: "there is no other machine for this".to_string() }
+    }
 }
 
 impl fmt::Display for ExchangeError {
@@ -94,43 +125,6 @@ pub(super) struct ExchangeCode {
     /// The name of the operator in messages.
     pub(super) operator: String,
     pub(super) place: Option<Located>,
-}
-
-/// Rows of a gradient, each id once.
-struct MergedRows<T> {
-    ids: Vec<i64>,
-    rows: Vec<T>,
-}
-
-impl<T: Copy + Default + std::ops::Add<Output = T>> MergedRows<T> {
-    /// The sums of the rows whose ids are in `begin..end`, and not `padding`. Each lookup has its ids and its rows of `width`
-    /// elements; its sums are added to those of the lookups before it. Ids are counted from `begin`.
-    fn of(lookups: &[(Vec<i64>, &[T])], width: usize, [begin, end, padding]: [i64; 3]) -> Self {
-        let mut places: Vec<(i64, usize, usize)> = Vec::new();
-        for (lookup, (ids, _)) in lookups.iter().enumerate() {
-            let wanted =
-                ids.iter().enumerate().filter(|(_, id)| (begin..end).contains(id) && **id != padding);
-            places.extend(wanted.map(|(place, &id)| (id, lookup, place)));
-        }
-        places.sort_unstable();
-        let mut merged = MergedRows { ids: Vec::new(), rows: Vec::new() };
-        for of_id in places.chunk_by(|a, b| a.0 == b.0) {
-            merged.ids.push(of_id[0].0 - begin);
-            let at = merged.rows.len();
-            merged.rows.resize(at + width, T::default());
-            for (k, of_lookup) in of_id.chunk_by(|a, b| a.1 == b.1).enumerate() {
-                for j in 0..width {
-                    let element =
-                        |&(_, lookup, place): &(i64, usize, usize)| lookups[lookup].1[place * width + j];
-                    let first = element(&of_lookup[0]);
-                    let sum = of_lookup[1..].iter().fold(first, |sum, place| sum + element(place));
-                    let to = &mut merged.rows[at + j];
-                    *to = if k == 0 { sum } else { *to + sum };
-                }
-            }
-        }
-        merged
-    }
 }
 
 impl<B: Backend> Machine<'_, B> {
@@ -184,7 +178,8 @@ impl<B: Backend> Machine<'_, B> {
                 Ok(())
             }
             (Op::Prefetch(op), &[table, ids]) => {
-                let mut ids = self.ids(ids)?;
+                let (at, mut ids) = (ids, Vec::new());
+                self.ids(at, &mut ids)?;
                 ids.retain(|id| (op.begin..op.end).contains(id));
                 ids.sort_unstable();
                 ids.dedup();
@@ -204,29 +199,23 @@ impl<B: Backend> Machine<'_, B> {
                 Ok(())
             }
             (Op::SendRows(op), [first, ..]) => {
-                let width = self.row_elements(*first);
-                let (mut all_ids, mut all_rows) = (Vec::new(), Vec::new());
-                for pair in code.slots.chunks_exact(2) {
-                    all_ids.push(self.ids(pair[1])?);
-                    let slot = pair[0];
-                    all_rows.push(self.fetched(self.locate(slot), slot, self.elements(slot))?);
-                }
-                let bounds = [op.begin, op.end, op.padding_idx];
                 macro_rules! send {
-                    ($kind:ident) => {{
-                        let rows = all_rows.iter().map(|rows| match rows {
-                            HostVec::$kind(rows) => &rows[..],
-                            _ => &[],
+                    ($kind:ident, $field:ident) => {{
+                        let mut merging = std::mem::take(&mut self.state.merging.$field);
+                        let merged = self.merge(code, op, &mut merging, &|rows| HostSliceMut::$kind(rows));
+                        let sent = merged.and_then(|()| {
+                            let rows = HostSlice::$kind(&merging.rows);
+                            self.way(code)?
+                                .send_rows(op.to as u32, &op.piece, &merging.ids, rows)
+                                .map_err(failed)
                         });
-                        let lookups: Vec<_> = all_ids.into_iter().zip(rows).collect();
-                        let merged = MergedRows::of(&lookups, width, bounds);
-                        let rows = HostSlice::$kind(&merged.rows);
-                        self.way(code)?.send_rows(op.to as u32, &op.piece, &merged.ids, rows).map_err(failed)
+                        self.state.merging.$field = merging;
+                        sent
                     }};
                 }
                 match self.plan.slots[first.0].dtype {
-                    DType::F64 => send!(F64),
-                    _ => send!(F32),
+                    DType::F64 => send!(F64, f64),
+                    _ => send!(F32, f32),
                 }
             }
             (Op::SendBarrier(_), _) => self.way(code)?.end_sending().map_err(failed),
@@ -274,19 +263,32 @@ impl<B: Backend> Machine<'_, B> {
         Ok(values)
     }
 
-    fn fetched(&mut self, at: Location, slot: SlotId, count: usize) -> Result<HostVec, RunError> {
-        let dtype = self.plan.slots[slot.0].dtype;
-        let mut values = HostVec::zeros(dtype, count)?;
-        let token = self.read(at, dtype, count);
-        self.wait(token, values.as_mut_slice())?;
-        Ok(values)
+    /// Reads the ids and the rows of all lookups of a table, and adds up the rows of each id.
+    fn merge<T: Summand>(
+        &mut self,
+        code: &ExchangeCode,
+        op: &SendRows,
+        merging: &mut Merging<T>,
+        host: &dyn Fn(&mut [T]) -> HostSliceMut<'_>,
+    ) -> Result<(), RunError> {
+        let width = self.row_elements(code.slots[0]);
+        merging.lookups.resize_with(code.slots.len() / 2, Lookup::default);
+        for (pair, lookup) in code.slots.chunks_exact(2).zip(&mut merging.lookups) {
+            let &[rows, ids] = pair else { continue };
+            self.ids(ids, &mut lookup.ids)?;
+            let count = self.elements(rows);
+            lookup.rows.try_resize(count, T::default())?;
+            let token = self.read(self.locate(rows), self.plan.slots[rows.0].dtype, count);
+            self.wait(token, host(&mut lookup.rows))?;
+        }
+        Ok(merging.merge(width, [op.begin, op.end, op.padding_idx])?)
     }
 
-    fn ids(&mut self, slot: SlotId) -> Result<Vec<i64>, RunError> {
-        match self.fetched(self.locate(slot), slot, self.elements(slot))? {
-            HostVec::I64(ids) => Ok(ids),
-            _ => Ok(Vec::new()),
-        }
+    fn ids(&mut self, slot: SlotId, into: &mut Vec<i64>) -> Result<(), RunError> {
+        let count = self.elements(slot);
+        into.try_resize(count, 0)?;
+        let token = self.read(self.locate(slot), DType::I64, count);
+        self.wait(token, HostSliceMut::I64(into))
     }
 
     fn write(&mut self, values: HostSlice<'_>, to: Location) {
@@ -306,22 +308,4 @@ fn part(values: HostSlice<'_>, from: usize, count: usize) -> HostSlice<'_> {
         };
     }
     part!(Bool, I32, I64, F32, F64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_are_added_up_by_their_ids_in_the_order_of_the_lookups() {
-        let first: &[f32] = &[1e8, 1.0, 1.0, 2.0, -1e8, 4.0];
-        let second: &[f32] = &[0.25, 8.0, 3.0, 16.0];
-        let lookups = [(vec![5, 2, 5], first), (vec![5, 7], second)];
-        let MergedRows { ids, rows } = MergedRows::of(&lookups, 2, [4, 8, -1]);
-        // Id 2 is on another server. Ids are counted from 4.
-        assert_eq!(ids, [1, 3]);
-        assert_eq!(rows, [(1e8 + -1e8) + 0.25, (1.0 + 4.0) + 8.0, 3.0, 16.0]);
-        let without = MergedRows::of(&lookups, 2, [4, 8, 5]);
-        assert_eq!((without.ids, without.rows), (vec![3], vec![3.0, 16.0]));
-    }
 }

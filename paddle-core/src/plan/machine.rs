@@ -9,6 +9,7 @@ use super::code::{
 use super::error::RunError;
 use super::exchange::Exchange;
 use super::layout::MemoryLayout;
+use super::merging::Mergers;
 use super::numbers::{NotFinite, Numbers, badness, look};
 use super::profile::Recorder;
 use super::stats::RunStats;
@@ -42,6 +43,8 @@ pub(super) struct State {
     pub(super) offsets: Vec<i64>,
     /// The locations of [`Plan::operands`]. Before a launch, those of its operands that move are computed anew.
     pub(super) locations: Vec<Location>,
+    /// What merges the rows of sparse gradients.
+    pub(super) merging: Mergers,
     /// The counters of products.
     pub(super) stats: RunStats,
 }

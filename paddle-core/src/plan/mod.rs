@@ -23,6 +23,7 @@ mod live;
 mod loops;
 mod lower;
 mod machine;
+mod merging;
 mod numbers;
 mod offsets;
 mod prepare;

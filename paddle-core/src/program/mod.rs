@@ -17,6 +17,8 @@
 //! * Only inputs and parameters declare shapes; every other type is inferred by [`Program::append_op`].
 
 mod accuracy_class;
+#[cfg(feature = "convert")]
+mod attempt;
 mod bind;
 mod build;
 mod dim;
@@ -39,6 +41,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 
 pub use accuracy_class::{AccuracyClass, Terms};
+#[cfg(feature = "convert")]
+pub(crate) use attempt::Mark;
 pub use bind::BindError;
 pub use build::{BuildError, Words};
 pub use dim::{Answer, Arithmetic, Dim, DimOverflow, SymbolId};

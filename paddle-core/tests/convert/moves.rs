@@ -2,7 +2,8 @@
 
 use paddle_core::wire::{OpAttr, OpDesc};
 
-use crate::paddle::lines;
+use crate::build::{float, network};
+use crate::paddle::{body, lines, read};
 
 /// An operator of `x` whose result is `out`.
 fn of_x(kind: &str) -> OpDesc {
@@ -15,9 +16,21 @@ fn the_last_axis_of_sums_and_sorts() {
     let flat = of_x("cumsum").with_attr(OpAttr::bool("flatten", true));
     let expected = ["reshape2: f32[12] = reshape2(x, dims=[12])", "out: f32[12] = cumsum(reshape2, axis=0)"];
     assert_eq!(lines(&[3, 4], &[], flat.clone()), expected);
-    // Sums along rows are not ours.
-    assert!(lines(&[-1, 4], &[], flat)[0].contains("foreign"));
-    assert!(lines(&[-1, 4], &[], of_x("cumsum").with_attr(OpAttr::int("axis", 0)))[0].contains("foreign"));
+    // Along rows, the batch is an ordinary axis.
+    let along_rows = of_x("cumsum").with_attr(OpAttr::int("axis", 0));
+    let merged = "rows_to_axis: f32[(_), 4] = rows_to_axis(x)";
+    let expected = [
+        merged,
+        "reshape2: f32[4 * _] = reshape2(rows_to_axis, dims=[4 * _])",
+        "out: f32[4 * _] = cumsum(reshape2, axis=0)",
+    ];
+    assert_eq!(lines(&[-1, 4], &[], flat), expected);
+    let expected = [
+        merged,
+        "axis_to_rows: f32[(_), 4] = cumsum(rows_to_axis, axis=0)",
+        "out: f32[_, 4] = axis_to_rows(axis_to_rows, x)",
+    ];
+    assert_eq!(lines(&[-1, 4], &[], along_rows), expected);
 }
 
 #[test]
@@ -63,4 +76,23 @@ fn backward_and_around() {
     let roll = of_x("roll").with_attr(OpAttr::longs("shifts", [1])).with_attr(OpAttr::longs("axis", [1]));
     let found = lines(&[-1, 3], &[], roll);
     assert_eq!(found[0], "assign_value: i64[3] = assign_value(values=[2, 0, 1])");
+}
+
+/// What is transposed there and back keeps its rows, and what stands in between sees the batch as an ordinary axis.
+#[test]
+fn the_batch_is_not_in_front() {
+    let there = of_x("transpose2").with_attr(OpAttr::ints("axis", [1, 0, 2]));
+    let back = OpDesc::new("transpose2")
+        .with_input("X", ["out"])
+        .with_output("Out", ["y"])
+        .with_attr(OpAttr::ints("axis", [1, 0, 2]));
+    let inputs = [float("x", &[-1, 3, 4])];
+    let vars = [float("out", &[3, -1, 4]), float("y", &[-1, 3, 4])];
+    let text = read(&network(&inputs, &vars, &[there, back], &["out", "y"]));
+    let expected = [
+        "rows_to_axis: f32[(_), 3, 4] = rows_to_axis(x)",
+        "out: f32[3, _, 4] = transpose2(rows_to_axis, perm=[1, 0, 2])",
+        "y: f32[_, 3, 4] = assign(x)",
+    ];
+    assert_eq!(body(&text), expected);
 }

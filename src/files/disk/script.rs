@@ -85,7 +85,13 @@ fn change(operation: Operation<'_>) -> Option<Change> {
         Op::Rename(from, to) => Change::Rename(from.into(), to.into()),
         Op::Remove(path) => Change::Remove(path.into()),
         Op::SyncFolder(_) => Change::SyncFolder,
-        Op::Open(_) | Op::Read(_) | Op::SetPermissions(_) | Op::Lock(_) | Op::Metadata(_) | Op::List(_) => {
+        Op::Open(_)
+        | Op::CreateFolder(_)
+        | Op::Read(_)
+        | Op::SetPermissions(_)
+        | Op::Lock(_)
+        | Op::Metadata(_)
+        | Op::List(_) => {
             return None;
         }
     })

@@ -181,6 +181,16 @@ fn a_table_and_pieces_of_products() {
     agrees(&net, &ranking_batches(&net), || Sgd::new(0.1), &Options::default().shards(5));
 }
 
+/// Rows that no shard has looked up stay as they are, on whichever machine they are.
+#[test]
+fn a_table_that_is_updated_lazily() {
+    let net = ranking();
+    let (batches, options) = (ranking_batches(&net), Options::default().shards(6));
+    let alone = |updater| train(&net, &batches, Trainer::new(updater), &options);
+    assert_ne!(alone(Adam::new(0.01).lazy()), alone(Adam::new(0.01)));
+    agrees(&net, &batches, || Adam::new(0.01).lazy(), &options);
+}
+
 #[test]
 fn branches_loops_and_metrics() {
     let net = control();

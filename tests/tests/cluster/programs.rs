@@ -5,11 +5,13 @@ use std::num::NonZero;
 
 use paddle::core::convert::{from_wire, to_wire};
 use paddle::core::ops::{Op, Program};
+use paddle::core::passes::accumulate::fed_by_rows;
 use paddle::core::passes::clip::Clip;
 use paddle::core::passes::distribute::{DistributedTraining, Placed, Placement};
 use paddle::core::passes::optimize::{Settings, Update};
 use paddle::core::passes::stages::{StagedTraining, homes};
 use paddle::core::program::RowsId;
+use paddle::core::text::parse;
 use paddle::{Adam, Updater};
 
 use crate::networks::{control, ranking};
@@ -163,6 +165,12 @@ fn each_piece_is_sent_and_updated_once() {
             assert_eq!(sent, expected.collect::<BTreeSet<_>>());
             for (server, update) in training.servers.iter().enumerate() {
                 update.verify().unwrap();
+                assert_eq!(parse(&update.to_string()).unwrap().to_string(), update.to_string());
+                let wire = to_wire(update);
+                let read = from_wire(&wire.main, Some(&wire.startup)).unwrap();
+                assert_eq!(fed_by_rows(&read), fed_by_rows(update));
+                let tables = placement.of("embedding.w").filter(|piece| piece.server as usize == server);
+                assert!(fed_by_rows(update).iter().eq(tables.map(|piece| &piece.name)));
                 let operators = &update.block(Program::GLOBAL).ops;
                 let changed = |piece: &str| {
                     let updates = operators.iter().filter(|operator| matches!(operator.op, Op::Update(_)));

@@ -271,7 +271,20 @@ fn sequences_of_any_length() {
         let row = |i: usize| ranking::Row { a: words(i), q: words(i + 31), b: words(i + 57) };
         (seed..seed + count).map(row).collect::<Vec<_>>()
     };
-    agree(&ranking(), &[rows(0, 10), rows(100, 15), rows(200, 5)]);
+    let batches = [rows(0, 10), rows(100, 15), rows(200, 5)];
+    agree(&ranking(), &batches);
+    // What was not looked up in any shard stays as it is, states and all.
+    let lazy = Way::new(|| Adam::new(0.01).lazy(), 1e-4);
+    lazy.agrees(&ranking(), &batches, &Options::default());
+    let cpu = || Cpu::with_threads(1).unwrap();
+    let [lazy, plain] = [Adam::new(0.01).lazy(), Adam::new(0.01)].map(|updater| {
+        let options = Options::default().shards(3);
+        train(&ranking(), &batches, Trainer::new(updater), cpu(), &options).bits()
+    });
+    assert_ne!(lazy, plain);
+    // The gradient of the whole table is clipped, and updates all of it.
+    let clipped = Way { clip: Some(Clip::GlobalNorm(0.05)), ..Way::new(|| Adam::new(0.01).lazy(), 1e-4) };
+    clipped.agrees(&ranking(), &batches, &Options::default());
     let rows = |seed: usize, count: usize| {
         let words = |i: usize| (0..i * i % 5).map(|j| numbers(i + 31 * j)).collect::<Vec<[f32; 3]>>();
         (seed..seed + count).map(words).collect::<Vec<_>>()

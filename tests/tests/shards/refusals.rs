@@ -1,9 +1,9 @@
 //! What shards do not add up to, and other things that are refused.
 
-use paddle::{Adam, Dynamic, Network, Options, Parameters, Rows, Sgd, Trainable, Trainer};
+use paddle::{Dynamic, Network, Options, Parameters, Rows, Sgd, Trainable, Trainer};
 
 use crate::lines;
-use crate::networks::{line, ranking};
+use crate::networks::line;
 
 /// Trains in two shards, which is refused.
 fn refusal<S: Trainable>(net: &Network<S>, rows: &impl Rows<S>) -> String {
@@ -114,24 +114,6 @@ fn no_shards_are_refused() {
         trainer.step_with(&net, &mut parameters, lines(0, 3), &Options::default().shards(0)).unwrap_err();
     assert!(matches!(error, paddle::Error::Shards(paddle::NoShards)));
     assert_eq!(error.to_string(), "a batch cannot be cut into 0 shards; with 1 it stays whole");
-}
-
-#[test]
-fn lazy_updates_are_refused_where_they_would_be_others() {
-    let words = |i: i64| ranking::Row { a: vec![i], q: vec![i + 1, 2], b: vec![] };
-    let options = Options::default().shards(2);
-    let (mut trainer, mut parameters) =
-        (Trainer::new(Adam::new(0.1).lazy()), Parameters::create(&ranking()).unwrap());
-    let rows = [words(0), words(5)];
-    let error = trainer.step_with(&ranking(), &mut parameters, &rows, &options).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "`adam` updates only the rows of `embedding.w` that are looked up, but shards add up gradients of all of it; \
-         train without shards, or not lazily"
-    );
-    // Nothing is looked up.
-    let mut parameters = Parameters::create(&line()).unwrap();
-    trainer.step_with(&line(), &mut parameters, lines(0, 4), &options).unwrap();
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub(super) struct Seen {
 
 impl Seen {
     /// The updates of a push: without pieces that are applied already. `low` is the lowest attempt that is under
-    /// way. By-leaf pieces have a part for each leaf, dense ones the whole sum; all parts of a piece are in one push.
+    /// way. All parts of a piece are in one push.
     pub(super) fn updates<P: Clone>(
         &mut self,
         step: Step,

@@ -13,13 +13,7 @@ pub(super) struct Sums<P> {
     plan: u32,
     leaves: u32,
     /// By piece.
-    pieces: BTreeMap<u32, Held<P>>,
-}
-
-#[derive(Clone, Debug)]
-struct Held<P> {
-    gradient: Gradient,
-    sums: BTreeMap<Node, P>,
+    pieces: BTreeMap<u32, BTreeMap<Node, P>>,
 }
 
 impl<P: Clone> Sums<P> {
@@ -29,8 +23,7 @@ impl<P: Clone> Sums<P> {
             return None;
         }
         let own = plan.pieces.iter().filter(|piece| piece.server == server);
-        let pieces =
-            own.map(|piece| (piece.id, Held { gradient: piece.gradient, sums: BTreeMap::new() })).collect();
+        let pieces = own.map(|piece| (piece.id, BTreeMap::new())).collect();
         Some(Self { step, plan: plan.id, leaves, pieces })
     }
 
@@ -40,11 +33,7 @@ impl<P: Clone> Sums<P> {
     }
 
     fn fits(&self, part: &Part<P>) -> bool {
-        tree::is_node(part.node, self.leaves)
-            && self.pieces.get(&part.piece).is_some_and(|held| match held.gradient {
-                Gradient::Dense => true,
-                Gradient::ByLeaf => part.node.leaves() == 1,
-            })
+        tree::is_node(part.node, self.leaves) && self.pieces.contains_key(&part.piece)
     }
 
     /// Holds sums. If one of them is of no node or of no piece of this server, none is held.
@@ -53,8 +42,8 @@ impl<P: Clone> Sums<P> {
             return false;
         }
         for part in parts {
-            if let Some(held) = self.pieces.get_mut(&part.piece) {
-                held.sums.insert(part.node, part.sum.clone());
+            if let Some(sums) = self.pieces.get_mut(&part.piece) {
+                sums.insert(part.node, part.sum.clone());
             }
         }
         true
@@ -63,13 +52,13 @@ impl<P: Clone> Sums<P> {
     /// The sums that make up the gradients of all pieces; none if a leaf of one is missing.
     pub(super) fn updates(&self) -> Option<Vec<Update<P>>> {
         let mut updates = Vec::with_capacity(self.pieces.len());
-        for (&piece, held) in &self.pieces {
-            let nodes = match tree::cover(self.leaves, |node| held.sums.contains_key(&node)) {
+        for (&piece, sums) in &self.pieces {
+            let nodes = match tree::cover(self.leaves, |node| sums.contains_key(&node)) {
                 Some(nodes) => nodes,
-                None if planted(Bug::PartOfCover) => held.sums.keys().copied().collect(),
+                None if planted(Bug::PartOfCover) => sums.keys().copied().collect(),
                 None => return None,
             };
-            let cover = nodes.into_iter().filter_map(|node| Some((node, held.sums.get(&node)?.clone())));
+            let cover = nodes.into_iter().filter_map(|node| Some((node, sums.get(&node)?.clone())));
             updates.push(Update { piece, cover: cover.collect() });
         }
         Some(updates)

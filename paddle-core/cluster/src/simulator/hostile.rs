@@ -54,11 +54,7 @@ fn parts(random: &mut Random) -> Arc<[Part<u64>]> {
 }
 
 fn plan(random: &mut Random) -> Arc<Plan<u64>> {
-    let piece = |random: &mut Random| Piece {
-        id: small(random),
-        server: small(random),
-        gradient: if random.per_mille(500) { Gradient::Dense } else { Gradient::ByLeaf },
-    };
+    let piece = |random: &mut Random| Piece { id: small(random), server: small(random) };
     let pieces = (0..random.below(4)).map(|_| piece(random)).collect();
     Arc::new(Plan { id: small(random), pieces, measures: random.per_mille(500), program: 0 })
 }

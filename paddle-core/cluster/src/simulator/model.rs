@@ -4,7 +4,7 @@
 //! that comes after it.
 
 use crate::machine::{Entry, Update};
-use crate::message::{Gradient, Part, Piece, Plan, Request};
+use crate::message::{Part, Piece, Plan, Request};
 use crate::retry::mix;
 use crate::tree::{self, Node};
 use std::collections::BTreeMap;
@@ -60,11 +60,9 @@ pub(crate) fn cost(leaves: u32, results: &[(Node, u64)]) -> Option<u64> {
 /// All sums of a trainer's run.
 pub(crate) fn parts(request: &Request<u64>, pieces: &[Piece], values: u64, run: Node) -> Vec<Part<u64>> {
     let leaves = u32::try_from(request.leaves.len()).unwrap_or(0);
-    let dense: Vec<Node> = tree::nodes_of(run, leaves).collect();
-    let single: Vec<Node> = (run.start..run.end).map(|leaf| Node::new(leaf, leaf + 1)).collect();
+    let nodes: Vec<Node> = tree::nodes_of(run, leaves).collect();
     let mut parts = Vec::new();
     for piece in pieces {
-        let nodes = if piece.gradient == Gradient::Dense { &dense } else { &single };
         parts.extend(nodes.iter().map(|&node| Part {
             piece: piece.id,
             node,

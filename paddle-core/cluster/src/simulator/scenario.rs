@@ -3,7 +3,7 @@
 use super::model::{Batch, Kind, Training};
 use super::random::Random;
 use crate::master::{Mode, Settings};
-use crate::message::{Gradient, Piece, Plan, Request, Role};
+use crate::message::{Piece, Plan, Request, Role};
 use crate::timing::{Micros, Timing};
 
 /// Something that goes wrong.
@@ -60,14 +60,10 @@ fn training(random: &mut Random, servers: u32, steps: u32, most_leaves: u64, tro
     let pieces: Vec<(u64, u32)> =
         (0..count).map(|id| (random.next(), (id * 7 + 3) % servers.max(1))).collect();
     let plan = |id: u32, random: &mut Random| {
-        let piece = |(id, &(_, server)): (u32, &(u64, u32)), random: &mut Random| {
-            let gradient = if random.per_mille(300) { Gradient::ByLeaf } else { Gradient::Dense };
-            Piece { id, server, gradient }
-        };
         let own: Vec<Piece> = (0..)
             .zip(&pieces)
             .filter(|&(piece, _)| id == 0 || piece % 2 == 0)
-            .map(|entry| piece(entry, random))
+            .map(|(id, &(_, server))| Piece { id, server })
             .collect();
         Plan { id, pieces: own, measures: random.per_mille(500), program: u64::from(id) }
     };

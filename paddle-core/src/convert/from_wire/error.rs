@@ -101,6 +101,18 @@ pub enum Fault {
     },
     /// An operator with a name of our own dialect that is none of its operators.
     UnknownOperator,
+    /// The operator is not known here.
+    Unsupported,
+    /// The operator is known, but not in this form.
+    Form {
+        /// What its form is.
+        message: String,
+    },
+    /// A variable is read that only an operator writes which is not supported. That operator is the one to report.
+    Unread {
+        /// The variable.
+        name: String,
+    },
     /// An operator of our own dialect in a program that does not start with `rust.program`.
     NoHeader,
     /// An operator owns blocks, but what it does with them is not known here.
@@ -271,6 +283,9 @@ impl fmt::Display for Fault {
             Fault::UnknownOperator => {
                 f.write_str("there is no such operator here; a later version of this system may have it")
             }
+            Fault::Unsupported => f.write_str("there is no such operator here"),
+            Fault::Form { message } => f.write_str(message),
+            Fault::Unread { name } => write!(f, "`{name}` is what an unsupported operator writes"),
             Fault::NoHeader => f.write_str("the program does not start with `rust.program`"),
             Fault::UnknownStructure => {
                 f.write_str("it owns blocks, but what this operator does with them is not known here")

@@ -4,7 +4,7 @@ use super::error::{ConvertError, Fault};
 use super::{Reader, one};
 use crate::convert::derived;
 use crate::ops::{Attributes, Cast, Op, Reshape};
-use crate::program::{BlockId, DType, RowsId, Site, Type, VarId};
+use crate::program::{BlockId, DType, Definition, RowsId, Site, Type, VarId};
 use crate::wire::{OpDesc, OpVar};
 
 /// One operator while it is read.
@@ -14,12 +14,22 @@ pub(super) struct Reading<'r, 'a> {
     /// The index of the block on the wire.
     pub(super) block: usize,
     pub(super) site: Site,
+    /// Why a rule does not know this form, if it says so.
+    pub(super) lack: Option<&'static str>,
+    /// Whether the batch is an ordinary axis of what is read.
+    pub(super) merges: bool,
 }
 
 impl<'a> Reading<'_, 'a> {
     pub(super) fn id(&self) -> BlockId {
         // A block is entered before its operators are read.
         self.reader.versions.id(self.block).unwrap_or(BlockId(u32::MAX))
+    }
+
+    /// The answer of a rule that does not know the form of its operator: what is lacking.
+    pub(super) fn lacks(&mut self, what: &'static str) -> Result<bool, ConvertError> {
+        self.lack = Some(what);
+        Ok(false)
     }
 
     /// The variables in an input slot.
@@ -33,7 +43,9 @@ impl<'a> Reading<'_, 'a> {
     }
 
     pub(super) fn read(&self, name: &str) -> Result<VarId, Fault> {
-        self.reader.versions.read(&self.reader.blocks, self.block, name)
+        let value = self.reader.versions.read(&self.reader.blocks, self.block, name)?;
+        let merged = self.reader.merged.get(&(self.id(), value)).filter(|_| self.merges);
+        Ok(merged.copied().unwrap_or(value))
     }
 
     pub(super) fn ty(&self, var: VarId) -> &Type {
@@ -104,7 +116,7 @@ impl<'a> Reading<'_, 'a> {
     }
 
     /// Appends an operator whose outputs, so many, no variable holds.
-    fn append(
+    pub(super) fn append(
         &mut self,
         block: BlockId,
         op: Op,
@@ -143,6 +155,12 @@ impl<'a> Reading<'_, 'a> {
 
     /// Makes a value the new version of a variable.
     pub(super) fn write(&mut self, name: &'a str, value: VarId) -> Result<(), Fault> {
+        let rows = self.with_rows(value)?;
+        if rows != value && self.reader.program.var(value).definition == Definition::Operator {
+            // The variable's name is that of its value as others read it.
+            self.reader.program.swap_names(rows, value);
+        }
+        let value = rows;
         match self.reader.lasting(self.block, name) {
             Some(lasting) => self.reader.store(self.block, name, lasting, value, self.site),
             None => self.reader.versions.write(&self.reader.blocks, self.block, name, value),

@@ -15,8 +15,8 @@ struct Scope<'a> {
     id: Option<BlockId>,
     /// Variables of outer blocks that are state of a loop, if this block is the loop's body.
     state: BTreeSet<&'a str>,
-    /// The latest version of each variable.
-    values: BTreeMap<&'a str, VarId>,
+    /// The latest version of each variable; `None` where the operator that writes it is not supported.
+    values: BTreeMap<&'a str, Option<VarId>>,
 }
 
 /// The latest version of every variable, block by block.
@@ -53,7 +53,7 @@ impl<'a> Versions<'a> {
             let forward = usize::try_from(blocks[block].forward).ok().filter(|&f| f < blocks.len());
             for scope in [Some(block), forward].into_iter().flatten() {
                 if let Some(&value) = self.scopes[scope].values.get(name) {
-                    return Ok(value);
+                    return value.ok_or_else(|| Fault::Unread { name: name.to_string() });
                 }
                 if self.owns(blocks, scope, name) {
                     return Err(Fault::Undefined { name: name.to_string() });
@@ -73,7 +73,7 @@ impl<'a> Versions<'a> {
         value: VarId,
     ) -> Result<(), Fault> {
         if self.owns(blocks, block, name) {
-            self.scopes[block].values.insert(name, value);
+            self.scopes[block].values.insert(name, Some(value));
             return Ok(());
         }
         let mut at = blocks[block].parent;
@@ -84,6 +84,15 @@ impl<'a> Versions<'a> {
             at = blocks[outer].parent;
         }
         Err(Fault::Undeclared { name: name.to_string() })
+    }
+
+    /// Makes a variable unknown: what writes it is not supported.
+    pub(super) fn forget(&mut self, blocks: &[WireBlock<'a>], block: usize, name: &'a str) {
+        let mut at = Some(block);
+        while let Some(holder) = at.filter(|&holder| !self.owns(blocks, holder, name)) {
+            at = blocks[holder].parent;
+        }
+        self.scopes[at.unwrap_or(block)].values.insert(name, None);
     }
 }
 

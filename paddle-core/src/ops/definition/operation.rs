@@ -119,12 +119,6 @@ pub trait Operation {
         None
     }
 
-    /// Whether the operator leaves the rows of a table that were not looked up unchanged, as if the step had not
-    /// happened.
-    fn is_lazy(&self) -> bool {
-        false
-    }
-
     /// Small cases that drive the generic tests of every backend.
     ///
     /// A gradient may have none here. The tests of gradients run it behind the samples of the operator that it

@@ -3,7 +3,8 @@
 //!
 //! A trainer receives the parameters, computes shards, adds up their gradients in the order of the tree, and sends the sums of
 //! complete subtrees. A server has pieces of the parameters; it updates each from the sum over all shards. Of a table that is
-//! only looked up, a trainer gets the rows that its shard needs, and it sends the rows of a sparse gradient shard by shard.
+//! only looked up, a trainer gets the rows that its shard needs; of a sparse gradient it sends the rows that its shards touched,
+//! and the server updates it from those.
 //!
 //! All this changes where things are computed, and no bit of them.
 
@@ -13,15 +14,15 @@ mod placement;
 use std::cell::{Cell, RefCell};
 
 pub use self::placement::{Piece, Placed, Placement, SMALLEST_PIECE};
-use super::accumulate::{SITE, accumulate, refuse_lazy, when};
+use super::accumulate::{Home, SITE, accumulate, is_sparse, send_rows, take_rows, when};
 use super::clip::clip;
-use super::optimize::{LookedUp, Settings, UpdateRule, clip_by_own_bounds, optimize_clipped};
+use super::optimize::{Settings, UpdateRule, clip_by_own_bounds, optimize_clipped};
 use super::pipeline::{Pass, PassError, Pipeline, gradients_of_shards};
 use super::scalar_input::create_scalar;
 use super::shard::Sharding;
 use crate::ops::{
     FetchBarrier, Fill, GradientError, Listen, Op, Operator, ParameterUse, Prefetch, Program, Receive, Send,
-    SendBarrier, SendRows, Update,
+    SendBarrier, Update,
 };
 use crate::program::{
     BlockId, BuildError, DType, ParameterGradient, ParameterOptions, RowsId, Site, Type, VarId,
@@ -33,12 +34,11 @@ pub struct DistributedTraining {
     /// Computes a shard. Its inputs are those of [`ShardedTraining::compute`](super::ShardedTraining::compute), and behind
     /// them `sends`: whether the shard is the last of a subtree, whose sum is then sent.
     pub trainer: Program,
-    /// For each server, the program that updates its pieces. Its inputs are the learning rates.
+    /// For each server, the program that updates its pieces. Its inputs are the rows of sparse gradients, as
+    /// [`fed_by_rows`](super::accumulate::fed_by_rows) says, and then the learning rates.
     pub servers: Vec<Program>,
-    /// The names of the pieces whose gradients are sent as sums of subtrees.
-    pub dense: Vec<String>,
-    /// The names of the pieces whose gradients are sent as rows, shard by shard.
-    pub sparse: Vec<String>,
+    /// The names of the pieces whose gradients are sent.
+    pub pieces: Vec<String>,
     /// The names of the pieces of tables of which trainers get rows as they need them.
     pub by_rows: Vec<String>,
     /// Whether servers share something before they update. Then their programs have two parts: `share` belongs to the first.
@@ -61,37 +61,43 @@ impl DistributedTraining {
         placement: &Placement,
     ) -> Result<Self, PassError> {
         let (mut trainer, sharding) = gradients_of_shards(network, batch, is_frozen)?;
-        let trained: Vec<_> = trainer
-            .gradients()
-            .iter()
-            .map(|pair| {
-                let options = trainer.parameter_options(pair.parameter).clone();
-                (trainer.var(pair.parameter).name.clone(), options)
-            })
-            .collect();
+        let trained = trained(&trainer);
         let servers: Vec<Program> = (0..placement.servers().get())
             .map(|server| update_of(server, &trained, placement, settings, rule))
             .collect::<Result<_, _>>()?;
-        for update in &servers {
-            refuse_lazy(&trainer, update)?;
-        }
-        let (sent, rows) = (RefCell::new([Vec::new(), Vec::new()]), RefCell::new(Vec::new()));
+        let names = trained.iter().flat_map(|Trained { name, .. }| placement.of(name));
+        let pieces = names.map(|piece| piece.name.clone()).collect();
+        let rows = RefCell::new(Vec::new());
         Pipeline::new([
-            Pass::new("accumulate", |program| {
-                *sent.borrow_mut() = send(program, placement)?;
-                Ok(())
-            }),
+            Pass::new("accumulate", |program| Ok(send(program, placement)?)),
             Pass::new("receive", |program| {
                 *rows.borrow_mut() = receive(program, placement)?;
                 Ok(())
             }),
         ])
         .run(&mut trainer)?;
-        let [dense, sparse] = sent.into_inner();
         let by_rows = rows.into_inner();
         let shares = shares(servers.iter());
-        Ok(DistributedTraining { trainer, servers, dense, sparse, by_rows, shares, sharding })
+        Ok(DistributedTraining { trainer, servers, pieces, by_rows, shares, sharding })
     }
+}
+
+/// A parameter that is trained.
+pub(super) struct Trained {
+    name: String,
+    options: ParameterOptions,
+    /// Whether its gradient is sent as rows.
+    is_sparse: bool,
+}
+
+/// The parameters that a program has gradients of.
+pub(super) fn trained(program: &Program) -> Vec<Trained> {
+    let of = |pair: &ParameterGradient| Trained {
+        name: program.var(pair.parameter).name.clone(),
+        options: program.parameter_options(pair.parameter).clone(),
+        is_sparse: is_sparse(program, pair),
+    };
+    program.gradients().iter().map(of).collect()
 }
 
 /// Whether the updates of servers share something about their gradients.
@@ -106,28 +112,33 @@ fn refuse(message: impl Into<String>) -> PassError {
     GradientError { place: None, message: message.into() }.into()
 }
 
-/// The program of a server: it listens for the gradients of its pieces, and updates them.
+/// The program of a server: it listens for the gradients of its pieces, or is fed their rows, and updates the pieces.
 pub(super) fn update_of(
     server: u32,
-    trained: &[(String, ParameterOptions)],
+    trained: &[Trained],
     placement: &Placement,
     settings: &Settings,
     rule: &UpdateRule<'_>,
 ) -> Result<Program, PassError> {
     let mut program = Program::new();
-    let clipped = trained.iter().filter(|(_, options)| options.trainable);
-    let clipped: Vec<&str> = clipped.map(|(parameter, _)| parameter.as_str()).collect();
+    let clipped = trained.iter().filter(|trained| trained.options.trainable);
+    let clipped: Vec<&str> = clipped.map(|trained| trained.name.as_str()).collect();
     let shares = norms::are_shared(settings.clip, &clipped, placement);
     let site = if shares { norms::BEFORE } else { SITE };
-    for (parameter, options) in trained {
-        for piece in placement.of(parameter).filter(|piece| piece.server == server) {
+    for Trained { name, options, is_sparse } in trained {
+        for piece in placement.of(name).filter(|piece| piece.server == server) {
             let ty = Type::new(piece.dtype, piece.dims.iter().map(|&dim| dim as i64).collect::<Vec<_>>());
             // The values come from a checkpoint, or from the process that started the job.
             let initializer = Fill::zeros(ty.clone()).into();
             let wanted = ParameterUse { initializer, options: options.clone(), site: Site::default() };
             let own = program.create_parameter(&piece.name, wanted)?;
-            let listen = Listen { piece: piece.name.clone(), ty };
-            let gradient = program.append_op(Program::GLOBAL, listen, &[], site)?[0];
+            let gradient = match is_sparse {
+                true => take_rows(&mut program, own, site)?,
+                false => {
+                    let listen = Listen { piece: piece.name.clone(), ty };
+                    program.append_op(Program::GLOBAL, listen, &[], site)?[0]
+                }
+            };
             program.record_gradient(own, gradient);
         }
     }
@@ -167,50 +178,35 @@ pub(super) fn update_of(
 fn mixes_elements(program: &Program, from: usize) -> Option<&Operator> {
     program.block(Program::GLOBAL).ops[from..].iter().find(|operator| match &operator.op {
         Op::Update(update) => matches!(update, Update::Lamb(_)),
-        Op::Store(_) => false,
+        Op::UpdateRows(_) | Op::Store(_) => false,
         op => !op.effects().element_wise,
     })
 }
 
-/// Appends the sums of gradients, and what sends them. Returns the names of the pieces that are sent as sums, and of those
-/// that are sent as rows.
-pub(super) fn send(program: &mut Program, placement: &Placement) -> Result<[Vec<String>; 2], BuildError> {
-    let name = |program: &Program, parameter: VarId| program.var(parameter).name.clone();
-    let mut rows = Vec::new();
-    for pair in program.gradients().to_vec() {
-        if let Some(looked_up) = LookedUp::of(program, pair.gradient) {
-            rows.push((name(program, pair.parameter), looked_up));
-            // The server adds up the rows.
-            program.forget_gradient(pair.parameter);
-        }
-    }
+/// Appends the sums of gradients, and what sends them.
+pub(super) fn send(program: &mut Program, placement: &Placement) -> Result<(), BuildError> {
+    send_rows(program, &|parameter| {
+        let home = |Piece { name, server, rows, .. }: &Piece| Home {
+            piece: name.clone(),
+            server: *server,
+            rows: rows.clone(),
+        };
+        placement.of(parameter).map(home).collect()
+    })?;
     let sums = accumulate(program)?;
     let sends = create_scalar(program, "sends", DType::Bool)?;
-    let [mut dense, mut sparse] = [Vec::new(), Vec::new()];
     when(program, sends, |program, block| {
         for pair in &sums {
-            let parameter = name(program, pair.parameter);
+            let parameter = program.var(pair.parameter).name.clone();
             for piece in placement.of(&parameter) {
                 let [begin, end] = [piece.rows.start as i64, piece.rows.end as i64];
                 let op = Send { piece: piece.name.clone(), to: piece.server.into(), begin, end };
                 program.append_op(block, op, &[pair.gradient], SITE)?;
-                dense.push(piece.name.clone());
             }
         }
         Ok(())
     })?;
-    for (parameter, LookedUp { lookups, padding_idx }) in rows {
-        let inputs: Vec<VarId> = lookups.into_iter().flatten().collect();
-        for piece in placement.of(&parameter) {
-            let [begin, end] = [piece.rows.start as i64, piece.rows.end as i64];
-            let (piece, to) = (piece.name.clone(), piece.server.into());
-            sparse.push(piece.clone());
-            let op = SendRows { piece, to, begin, end, padding_idx };
-            program.append_op(Program::GLOBAL, op, &inputs, SITE)?;
-        }
-    }
-    program.append_op(Program::GLOBAL, SendBarrier, &[], SITE)?;
-    Ok([dense, sparse])
+    program.append_op(Program::GLOBAL, SendBarrier, &[], SITE).map(drop)
 }
 
 /// Inserts what receives the parameters that the program reads, in front of all, and what gets the rows of tables, in front of

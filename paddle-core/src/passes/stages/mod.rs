@@ -18,7 +18,7 @@ pub use self::balance::balanced;
 use self::cut::cut;
 use self::place::Devices;
 pub(super) use self::place::place;
-use super::distribute::{Placement, receive, send, update_of};
+use super::distribute::{Placement, receive, send, trained, update_of};
 use super::optimize::{Settings, UpdateRule};
 use super::pipeline::{Pass, PassError, Pipeline, gradients_of_shards};
 use super::shard::Sharding;
@@ -86,19 +86,12 @@ impl StagedTraining {
                 return Err(GradientError { place: None, message }.into());
             }
         }
-        let trained: Vec<_> = program
-            .gradients()
-            .iter()
-            .map(|pair| {
-                let options = program.parameter_options(pair.parameter).clone();
-                (program.var(pair.parameter).name.clone(), options)
-            })
-            .collect();
+        let trained = trained(&program);
         let mut stages = Vec::new();
         for device in 0..count {
             let (mut compute, passes_on) = cut(&program, &devices, device)?;
             Pipeline::new([
-                Pass::new("accumulate", |program| Ok(send(program, placement).map(drop)?)),
+                Pass::new("accumulate", |program| Ok(send(program, placement)?)),
                 Pass::new("receive", |program| Ok(receive(program, placement).map(drop)?)),
             ])
             .run(&mut compute)?;

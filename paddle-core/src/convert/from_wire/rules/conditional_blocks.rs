@@ -31,7 +31,7 @@ impl<'a> Reading<'_, 'a> {
                 self.reader.versions.write(&self.reader.blocks, block, name, value)?;
             }
         }
-        let found = self.reader.feeds(block) + self.reader.block(block)?.len();
+        let found = self.reader.count(block, "feed") + self.reader.block(block)?.len();
         if found > 0 {
             return Err(Fault::FeedCount { block, found, expected: 0 }.into());
         }

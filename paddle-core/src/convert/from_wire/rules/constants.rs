@@ -197,6 +197,9 @@ impl Reading<'_, '_> {
 
     /// The numbers from `Start` to before `End`, which have to be constants.
     pub(super) fn range(&mut self) -> Result<bool, ConvertError> {
+        if let Some(range) = self.range_of_size()? {
+            return self.out(range, &[]);
+        }
         let (Some(start), Some(end), Some(step)) =
             (self.only("Start")?, self.only("End")?, self.only("Step")?)
         else {
@@ -209,6 +212,24 @@ impl Reading<'_, '_> {
             return Ok(false);
         }
         self.out(Range { start, step, ty: Type::new(dtype, [count as i64]) }, &[])
+    }
+
+    /// The whole numbers from a known one to before a size that a batch has.
+    fn range_of_size(&mut self) -> Result<Option<Range>, Fault> {
+        let [end, start, step] =
+            [self.dims("", "End", "")?, self.dims("", "Start", "")?, self.dims("", "Step", "")?];
+        let (Some([end]), Some([start]), Some([step])) = (end.as_deref(), start.as_deref(), step.as_deref())
+        else {
+            return Ok(None);
+        };
+        let ty = self.ty(self.input("End")?);
+        let Some(first) = start.constant().filter(|_| step.constant() == Some(1)) else { return Ok(None) };
+        if end.constant().is_some() || ty.dtype.is_float() {
+            return Ok(None);
+        }
+        let Ok(size) = end - start else { return Ok(None) };
+        let ty = Type { dtype: ty.dtype, rows: None, dims: vec![size] };
+        Ok(Some(Range { start: Number::Int(first), step: Number::Int(1), ty }))
     }
 
     /// `Num` numbers from `Start` to `Stop`, which have to be constants.

@@ -81,7 +81,7 @@ impl Reading<'_, '_> {
     }
 
     /// A size as a list of one number: a constant, or the number of elements of a value with this size.
-    fn size_value(&mut self, size: &Dim) -> Result<VarId, Fault> {
+    pub(super) fn size_value(&mut self, size: &Dim) -> Result<VarId, Fault> {
         let one = Type::new(DType::I32, [1]);
         if let Some(size) = size.constant() {
             return self.emit(Fill { value: Number::Int(size), ty: one }, &[]);

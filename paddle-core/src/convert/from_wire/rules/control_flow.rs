@@ -207,7 +207,7 @@ pub(super) fn raise_while<'a>(x: &mut Reading<'_, 'a>) -> Result<bool, ConvertEr
         let param = x.reader.block_parameter(ids[1], name, ty)?;
         x.reader.versions.write(&x.reader.blocks, block, name, param)?;
     }
-    let found = x.reader.feeds(block) + x.reader.block(block)?.len();
+    let found = x.reader.count(block, "feed") + x.reader.block(block)?.len();
     if found > 0 {
         return Err(Fault::FeedCount { block, found, expected: 0 }.into());
     }

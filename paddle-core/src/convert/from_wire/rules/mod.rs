@@ -21,11 +21,13 @@ mod making_sequences;
 mod matrix_products;
 mod normalisation;
 mod random;
+mod recurrent;
 mod reductions;
 mod reshape_concat;
 mod sequences;
 mod slice_pad_tile;
 mod squeeze_flatten;
+mod units;
 mod updates;
 
 use self::constants::constant;
@@ -39,7 +41,7 @@ use crate::program::{Dim, Role};
 use crate::wire::VarKind;
 
 /// Reads one operator; `false` if it has a form that ours lacks.
-type Rule = fn(&mut Reading<'_, '_>) -> Result<bool, ConvertError>;
+pub(super) type Rule = fn(&mut Reading<'_, '_>) -> Result<bool, ConvertError>;
 
 /// The rule for an operator with this name.
 #[rustfmt::skip]
@@ -157,6 +159,7 @@ fn rule(name: &str) -> Option<Rule> {
         "sequence_pool" | "sequence_pool_grad"                              => |x| x.sequence_pool(),
         "warpctc"                                                           => |x| x.warpctc(),
         "lod_reset"                                                         => |x| x.lod_reset(),
+        "rnn"                                                               => |x| x.rnn(),
         "while"                                                             => control_flow::raise_while,
         "conditional_block" | "conditional_block_infer"                     => |x| x.conditional_block(),
         "select_input"                                                      => |x| x.select_input(),
@@ -189,13 +192,14 @@ impl Reading<'_, '_> {
     /// Reads the operator by its rule, or keeps it as foreign.
     pub(super) fn operator(&mut self) -> Result<(), ConvertError> {
         let known = match rule(&self.desc.r#type) {
-            Some(rule) => rule(self)?,
+            Some(rule) => self.by_rule(rule)?,
             None => false,
         };
         match known {
             true => {}
             // Our own operators never stay foreign.
             false if self.desc.r#type.starts_with(OURS) => return Err(Fault::UnknownOperator.into()),
+            false if self.reader.found.is_some() => return Err(self.unsupported().into()),
             false => self.foreign()?,
         }
         // Operators that update a parameter name its gradient too.

@@ -3,8 +3,8 @@
 use crate::convert::dialect::DIMS;
 use crate::convert::from_wire::{ConvertError, Fault, Reading};
 use crate::convert::types::{is_small_product, parse_dim, product};
-use crate::ops::{Concat, Reshape, Split, Transpose};
-use crate::program::{Dim, VarId};
+use crate::ops::{Assign, Concat, Reshape, Split, Transpose};
+use crate::program::{Answer, Dim, VarId};
 
 /// The most equal parts, as each of them is a value.
 const MOST_PARTS: i32 = 1 << 16;
@@ -58,7 +58,7 @@ impl Reading<'_, '_> {
         Ok(fits.then(|| sizes.into_iter().map(Dim::from).collect()))
     }
 
-    /// The rows have to stay first.
+    /// The rows have to stay first. An order that undoes another one gives a copy of what was before it.
     pub(super) fn transpose(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let axes = self.desc.attr_longs("axis")?.unwrap_or_default();
@@ -67,7 +67,12 @@ impl Reading<'_, '_> {
         if self.ty(x).rows.is_some() && perm.first() != Some(&0) {
             return Ok(false);
         }
-        self.out(Transpose { perm }, &[x])
+        let (of, perm) = self.undone(x, &perm);
+        if of == x || perm.iter().enumerate().any(|(axis, &from)| axis as i64 != from) {
+            return self.out(Transpose { perm }, &[of]);
+        }
+        let of = self.with_rows(of)?;
+        self.out(Assign, &[of])
     }
 
     /// In `shape`, 0 stands for the size of `X` at this place. One -1 follows from the other sizes. Rows stay rows.
@@ -124,6 +129,12 @@ impl Reading<'_, '_> {
             let Some(left) = product(&ty.dims)?.floor_div(&product(&dims)?) else { return Ok(None) };
             dims[rest] = left;
         }
-        Ok(Some(dims))
+        // If the rows are -1, they are what is left only where the sizes of a row do not change.
+        let same = |dims: &[Dim]| is_small_product(dims).then(|| product(dims)).transpose();
+        let is_same = match (same(&dims)?, same(&ty.dims)?) {
+            (Some(found), Some(of)) => found.equals(&of) == Answer::Holds,
+            _ => false,
+        };
+        Ok((is_same || !takes_rest).then_some(dims))
     }
 }

@@ -138,11 +138,11 @@ impl Reading<'_, '_> {
                 None => Ok(false),
             };
         }
-        let times = self.numbers(name, slot, list)?;
+        let times = self.dims(name, slot, list)?;
         let Some(mut times) = times else { return Ok(false) };
         let rank = self.ty(x).rank();
         while times.len() < rank {
-            times.insert(0, 1);
+            times.insert(0, Dim::from(1));
         }
         self.repeated(x, rows, times)
     }
@@ -150,24 +150,24 @@ impl Reading<'_, '_> {
     /// `shape` has the sizes of the result; -1 keeps the size.
     pub(super) fn expand_v2(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
-        match self.numbers("shape", "Shape", "expand_shapes_tensor")? {
+        match self.dims("shape", "Shape", "expand_shapes_tensor")? {
             Some(shape) => self.expanded(x, &shape),
             None => Ok(false),
         }
     }
 
-    fn expanded(&mut self, x: VarId, shape: &[i64]) -> Result<bool, ConvertError> {
+    fn expanded(&mut self, x: VarId, shape: &[Dim]) -> Result<bool, ConvertError> {
         let (rows, ty) = (usize::from(self.ty(x).rows.is_some()), self.ty(x));
         let Some(lead) = shape.len().checked_sub(ty.rank()) else { return Ok(false) };
         let mut times = Vec::with_capacity(shape.len());
-        for (axis, &size) in shape.iter().enumerate() {
-            let own = axis.checked_sub(lead + rows).map(|at| &ty.dims[at]);
-            times.push(match own.map(|own| own.constant()) {
-                _ if size == -1 => 1,
-                Some(Some(own)) if own == size => 1,
-                Some(Some(1)) => size,
-                // The axis is in front of the value's axes, or the size is that of rows and not known.
-                None if axis < lead => size,
+        let own_shape = self.reader.program.shape(ty);
+        for (axis, size) in shape.iter().enumerate() {
+            let own = axis.checked_sub(lead).map(|at| &own_shape[at]);
+            times.push(match own {
+                _ if size.constant() == Some(-1) => Dim::from(1),
+                Some(own) if own == size => Dim::from(1),
+                Some(own) if own.constant() == Some(1) => size.clone(),
+                None => size.clone(),
                 _ => return Ok(false),
             });
         }
@@ -175,9 +175,12 @@ impl Reading<'_, '_> {
     }
 
     /// Repeats a value along each axis. It first gets axes of size 1 in front, until there is an axis for each number.
-    fn repeated(&mut self, x: VarId, rows: usize, times: Vec<i64>) -> Result<bool, ConvertError> {
+    fn repeated(&mut self, x: VarId, rows: usize, times: Vec<Dim>) -> Result<bool, ConvertError> {
         let (mut value, lead) = (x, times.len() - self.ty(x).rank());
-        if times.iter().any(|&times| times < 1) || (rows == 1 && (lead > 0 || times[0] != 1)) {
+        let one = Dim::from(1);
+        if times.iter().filter_map(Dim::constant).any(|times| times < 1)
+            || (rows == 1 && (lead > 0 || times[0] != one))
+        {
             return Ok(false);
         }
         if lead > 0 {
@@ -185,7 +188,7 @@ impl Reading<'_, '_> {
             let dims = ones.chain(self.ty(x).dims.iter().cloned()).collect();
             value = self.emit(Reshape { dims }, &[x])?;
         }
-        self.out(Tile { repeat_times: times[rows..].iter().copied().map(Dim::from).collect() }, &[value])
+        self.out(Tile { repeat_times: times[rows..].to_vec() }, &[value])
     }
 
     /// The shape of the result is that of `Y`, or sizes without `Y`.
@@ -193,6 +196,7 @@ impl Reading<'_, '_> {
         let x = self.input("X")?;
         if !self.has(&["Y"]) {
             let shape = self.desc.attr_longs("target_shape")?.unwrap_or_default();
+            let shape: Vec<Dim> = shape.into_iter().map(Dim::from).collect();
             return self.expanded(x, &shape);
         }
         let y = self.input("Y")?;
