@@ -200,6 +200,11 @@ pub enum RunError {
         /// The value that was found, and the values that are expected.
         message: String,
     },
+    /// The device, or its driver, does not do what it is asked to: it is gone, or refuses a kernel.
+    Device {
+        /// What the driver says.
+        message: String,
+    },
     /// A number that is fed is NaN or infinite, in a run that checks them ([`Numbers::Finite`](super::Numbers)).
     FedNotFinite {
         /// The input.
@@ -279,6 +284,7 @@ impl fmt::Display for RunError {
                 at(place, f)?;
                 write!(f, "`{operator}`: {message}")
             }
+            RunError::Device { message } => write!(f, "the device failed: {message}"),
             RunError::FedNotFinite { input, row, element, found, step } => {
                 if let Some(row) = row {
                     write!(f, "row {row}: ")?;

@@ -297,12 +297,14 @@ impl<B: Backend> Machine<'_, B> {
             // A read without any launch.
             return match fault.error {
                 KernelError::OutOfMemory(error) => RunError::OutOfMemory(error),
+                KernelError::Device { message } => RunError::Device { message },
                 KernelError::Value { message } => {
                     RunError::Kernel { operator: "read".to_string(), place: None, message }
                 }
             };
         };
         match (fault.error, origin) {
+            (KernelError::Device { message }, _) => RunError::Device { message },
             (KernelError::Value { message }, Origin::Operators(operators)) => RunError::Kernel {
                 operator: operators.names.join(" + "),
                 place: self.place(operators.place),

@@ -464,7 +464,7 @@ fn run_alone<B: Backend>(
     let launch = Launch { sizes: &[], locations: &locations, seed, number: 0, version: None };
     backend.launch(&mut queue, &kernel, launch, &mut memories);
     backend.finish(&mut queue).map_err(|Fault { error, .. }| match error {
-        KernelError::Value { message } => StartError::Kernel(message),
+        KernelError::Value { message } | KernelError::Device { message } => StartError::Kernel(message),
         KernelError::OutOfMemory(error) => StartError::OutOfMemory(error),
     })
 }

@@ -67,6 +67,11 @@ impl Kernel {
         Kernel { stages: Vec::new(), scratch: Vec::new(), explain: None }
     }
 
+    /// Kernels that need nothing beside their operands, one after the other.
+    pub(super) fn joined(kernels: Vec<Kernel>) -> Self {
+        Kernel { stages: kernels.into_iter().flat_map(|kernel| kernel.stages).collect(), ..Kernel::new() }
+    }
+
     /// Adds a stage.
     pub(super) fn stage(mut self, grid: Grid, write: impl FnOnce()) -> Self {
         let (form, ()) = build(write);

@@ -5,7 +5,7 @@ use paddle_core::program::DType;
 
 use super::fold::scan;
 use super::form::{
-    Long, Unsigned, Variable, each, fail, for_each, lane, otherwise, scalar, when,
+    Long, Unsigned, Variable, add_doubles, each, fail, for_each, lane, otherwise, scalar, when,
 };
 use super::index::{element, position};
 use super::kernel::{Grid, Kernel, unsupported};
@@ -39,6 +39,15 @@ fn put(to: &Tensor, at: Unsigned, number: Unsigned) {
     to.store(at, element);
 }
 
+/// Adds an element to another one.
+fn accumulate(to: &Tensor, at: Unsigned, from: &Tensor, of: Unsigned) {
+    let sum = match to.dtype {
+        DType::F64 => Element::Long(add_doubles(to.long(at), from.long(of))),
+        _ => add(to.load(at), from.load(of)),
+    };
+    to.store(at, sum);
+}
+
 /// The number of sequences that offsets belong to.
 fn sequences(offsets: &Tensor) -> Unsigned {
     offsets.elements() - one()
@@ -60,9 +69,6 @@ pub(super) fn compile(kind: Move, group: &Group) -> Result<Kernel, Unsupported> 
             write(place, number(&numbers, place), at - place * width);
         });
     };
-    if matches!(kind, Move::Add | Move::AddRows) && types[types.len() - 1].dtype == DType::F64 {
-        return unsupported("sums in double precision");
-    }
     Ok(match kind {
         Move::Transfer => return unsupported("a transfer, which is no kernel"),
         Move::Copy => Kernel::new().stage(Grid::Items(shape(0)), || {
@@ -71,7 +77,7 @@ pub(super) fn compile(kind: Move, group: &Group) -> Result<Kernel, Unsupported> 
         }),
         Move::Add => Kernel::new().stage(Grid::Items(shape(0)), || {
             let (from, to) = (operand(0), operand(1));
-            each(from.elements().least(to.elements()), |at| to.store(at, add(to.load(at), from.load(at))));
+            each(from.elements().least(to.elements()), |at| accumulate(&to, at, &from, at));
         }),
         Move::Relayout => {
             let (from, to) = (types[0].layout.axes(types[0].shape.len()), types[1].layout.axes(types[1].shape.len()));
@@ -107,7 +113,7 @@ pub(super) fn compile(kind: Move, group: &Group) -> Result<Kernel, Unsupported> 
             let width = scalar(&row_shape(2));
             each_of_rows(1, 2, &|row, chosen, at| {
                 let to = chosen * width + at;
-                y.store(to, add(y.load(to), x.load(row * width + at)));
+                accumulate(&y, to, &x, row * width + at);
             });
         }),
         // A row may go where another one comes from, so a thread moves a column, row by row.

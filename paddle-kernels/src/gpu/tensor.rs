@@ -108,18 +108,20 @@ impl Tensor {
 
     /// An element.
     pub(super) fn load(&self, index: Unsigned) -> Element {
-        let at = self.at(index);
-        let word = load_word(self.place, at);
+        let word = || load_word(self.place, self.at(index));
         match self.dtype {
-            DType::F32 => Element::Float(word.as_float()),
-            DType::I32 => Element::Signed(word.as_signed()),
-            DType::Bool => Element::Truth(word.is_not(Unsigned::of(0))),
-            DType::I64 => {
-                let high = load_word(self.place, at + Unsigned::of(1));
-                Element::Long(Long { low: word, high })
-            }
+            DType::F32 => Element::Float(word().as_float()),
+            DType::I32 => Element::Signed(word().as_signed()),
+            DType::Bool => Element::Truth(word().is_not(Unsigned::of(0))),
+            DType::I64 => Element::Long(self.long(index)),
             DType::F64 => panic!("kernels compute nothing in double precision"),
         }
+    }
+
+    /// The bits of an element that has two words.
+    pub(super) fn long(&self, index: Unsigned) -> Long {
+        let at = self.at(index);
+        Long { low: load_word(self.place, at), high: load_word(self.place, at + Unsigned::of(1)) }
     }
 
     /// An element, which is a float.
@@ -200,10 +202,6 @@ impl Call<'_> {
         self.group.ty(self.op.inputs[k]).dtype
     }
 
-    pub(super) fn out_dtype(&self, k: usize) -> DType {
-        self.group.ty(self.op.outputs[k]).dtype
-    }
-
     /// Input `k`, while a form is written.
     pub(super) fn input(&self, k: usize) -> Tensor {
         Tensor::new(self.input_number(k), self.group.ty(self.op.inputs[k]))
@@ -212,11 +210,5 @@ impl Call<'_> {
     /// Output `k`, while a form is written.
     pub(super) fn output(&self, k: usize) -> Tensor {
         Tensor::new(self.number(self.op.outputs[k]), self.group.ty(self.op.outputs[k]))
-    }
-
-    /// The scratch `k` of the kernel.
-    pub(super) fn scratch(&self, k: usize, dtype: DType, shape: Vec<Extent>) -> Tensor {
-        let number = self.group.inputs.len() + self.group.outputs.len() + k;
-        Tensor::new(number, &OperandType::new(dtype, shape))
     }
 }

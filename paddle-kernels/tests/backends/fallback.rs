@@ -1,6 +1,6 @@
 //! What a device lacks runs on its fallback, and the plan shows what goes there and back.
 
-use paddle_core::ops::{Op, Program};
+use paddle_core::ops::Program;
 use paddle_core::plan::{Backend, Executor, Side, Storage, side_of};
 use paddle_core::text;
 use paddle_kernels::Cpu;
@@ -27,8 +27,8 @@ const PRODUCT: &str = "program {
 
 fn side(device: &impl Backend, program: &Program, name: &str) -> Option<Side> {
     let ops = program.blocks().iter().flat_map(|block| &block.ops);
-    let op: &Op = &ops.into_iter().find(|operator| operator.op.name() == name)?.op;
-    Side::of(device, op)
+    let operator = ops.into_iter().find(|operator| operator.op.name() == name)?;
+    Side::of(device, program, operator)
 }
 
 #[test]

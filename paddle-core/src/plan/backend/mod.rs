@@ -66,12 +66,17 @@ pub enum KernelError {
     },
     /// The operator needs memory beside its operands, and there is none.
     OutOfMemory(OutOfMemory),
+    /// The device, or its driver, does not do what it is asked to.
+    Device {
+        /// What the driver says.
+        message: String,
+    },
 }
 
 impl fmt::Display for KernelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            KernelError::Value { message } => f.write_str(message),
+            KernelError::Value { message } | KernelError::Device { message } => f.write_str(message),
             KernelError::OutOfMemory(error) => error.fmt(f),
         }
     }

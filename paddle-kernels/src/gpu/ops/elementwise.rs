@@ -13,7 +13,7 @@ use super::{Compile, compiler, expand};
 use crate::gpu::form::{Float, Long, Register, Signed, Truth, Unsigned, each, scalar};
 use crate::gpu::index::{broadcast, broadcasts};
 use crate::gpu::kernel::{Grid, Kernel, unsupported};
-use crate::gpu::tensor::{Element, Tensor};
+use crate::gpu::tensor::{Call, Element, Tensor};
 
 /// Compiles a group without a body.
 pub(super) fn compile(group: &Group) -> Result<Kernel, Unsupported> {
@@ -32,6 +32,20 @@ pub(super) fn compile(group: &Group) -> Result<Kernel, Unsupported> {
                 let tensor = Tensor::new(group.inputs.len() + output, &group.outputs[output]);
                 tensor.store(index, value);
             }
+        });
+    }))
+}
+
+/// Compiles an operator that takes elements one by one, but whose group has it as a body.
+pub(super) fn compile_alone(call: Call<'_>) -> Result<Kernel, Unsupported> {
+    let shape = call.out_shape(0).to_vec();
+    Ok(Kernel::new().stage(Grid::Items(shape.clone()), || {
+        let out = call.output(0);
+        each(scalar(&shape), |index| {
+            let read = |k: usize| call.input(k).load(broadcast(index, call.shape(k), &shape));
+            let inputs: Vec<Element> = (0..call.inputs()).map(read).collect();
+            let value = compiler(&call.op.op).evaluate(&inputs, out.dtype);
+            out.store(index, value.expect("what is compiled by elements is computed by elements"));
         });
     }))
 }

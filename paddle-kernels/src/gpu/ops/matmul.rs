@@ -1,7 +1,8 @@
 //! Products of matrices: a workgroup for each tile of a result, whose factors go through memory that the threads share.
 
 use paddle_core::ops::{Contract, Matmul};
-use paddle_core::plan::{Extent, Unsupported};
+use paddle_core::ops::Real;
+use paddle_core::plan::{Extent, Precision, Unsupported};
 
 use super::Compile;
 use crate::gpu::form::{
@@ -26,6 +27,8 @@ struct Product {
     n: Vec<Extent>,
     k: Vec<Extent>,
     trans: [bool; 2],
+    /// The precision of the factors. Sums are in single precision.
+    precision: Precision,
     /// The axes that number the matrices: of the result, and of each factor.
     matrices: [Vec<Extent>; 3],
 }
@@ -70,6 +73,7 @@ impl Product {
                             false => term * size + place_of,
                         };
                         let value = from.float(base + Unsigned::choose(is_inside, index, u(0)));
+                        let value = if self.precision == Precision::Bf16 { to_bf16(value) } else { value };
                         shared.set(depth * u(TILE) + place, Float::choose(is_inside, value, Float::constant(0.0)));
                     });
                 };
@@ -102,6 +106,15 @@ impl Product {
     }
 }
 
+/// The nearest number of which 16 bits are kept.
+fn to_bf16(x: Float) -> Float {
+    let u = Unsigned::of;
+    let bits = x.bits();
+    let rounded = bits + u(0x7fff) + ((bits >> u(16)) & u(1));
+    let kept = (rounded & u(0xffff_0000)).as_float();
+    Float::choose(x.is_not_a_number(), x, kept)
+}
+
 impl Compile for Matmul {
     fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
         let (mut x, mut y) = (call.shape(0).to_vec(), call.shape(1).to_vec());
@@ -127,7 +140,7 @@ impl Compile for Matmul {
                 (vec![out[of_out]], [out[..of_out].to_vec(), x[..of_x].to_vec(), y[..of_y].to_vec()])
             }
         };
-        Ok(Product { m, n, k, trans, matrices }.compile(call))
+        Ok(Product { m, n, k, trans, precision: call.group.precision, matrices }.compile(call))
     }
 }
 
@@ -136,7 +149,7 @@ impl Compile for Contract {
         let (_, k) = call.shape(0).split_last().expect("the shape rule wants two axes");
         let out = call.out_shape(0);
         let matrices = [Vec::new(), Vec::new(), Vec::new()];
-        let product = Product { m: vec![out[0]], n: vec![out[1]], k: k.to_vec(), trans: [true, false], matrices };
+        let product = Product { m: vec![out[0]], n: vec![out[1]], k: k.to_vec(), trans: [true, false], precision: call.group.precision, matrices };
         Ok(product.compile(call))
     }
 }

@@ -14,7 +14,7 @@ mod softmax;
 mod update;
 
 use paddle_core::ops::*;
-use paddle_core::plan::{Group, Unsupported};
+use paddle_core::plan::{Body, Group, Unsupported};
 use paddle_core::program::DType;
 
 use super::kernel::{Kernel, unsupported};
@@ -30,7 +30,7 @@ trait Compile {
 
     /// The kernel of this operator alone.
     fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
-        elementwise::compile(call.group)
+        elementwise::compile_alone(call)
     }
 
     /// Writes the operator for one element of each input, broadcast to the shape of the result. `None` if the operator is not
@@ -67,8 +67,12 @@ pub(super) fn compile(group: &Group) -> Result<Kernel, Unsupported> {
     }
     let mut operators = group.operators();
     match (&group.body, operators.next(), operators.next()) {
-        (Some(_), Some(op), None) => compiler(&op.op).compile(Call { group, op }),
+        (Some(Body::Operator(_)), Some(op), None) => compiler(&op.op).compile(Call { group, op }),
         (None, Some(_), _) => elementwise::compile(group),
+        (Some(Body::Updates(updates)), ..) => {
+            let updates = updates.iter().map(|op| compiler(&op.op).compile(Call { group, op }));
+            Ok(Kernel::joined(updates.collect::<Result<_, _>>()?))
+        }
         _ => unsupported("a group of this kind"),
     }
 }

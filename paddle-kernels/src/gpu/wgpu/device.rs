@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use paddle_core::memory::OutOfMemory;
-use paddle_core::plan::Piece;
+use paddle_core::plan::{KernelError, Piece};
 use pollster::block_on;
 use wgpu::{
     Adapter, Backends, BindGroupLayout, BindGroupLayoutEntry, BindingType, Buffer, BufferBindingType, BufferDescriptor,
@@ -18,6 +18,9 @@ use wgpu::{
 pub(super) const LAUNCH_BYTES: usize = 256;
 /// The bindings in front of the memories: the words of the launch, and the fault.
 pub(super) const FIRST_MEMORY: u32 = 2;
+
+/// How long the host waits for a card. A single kernel takes less.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A description of a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +119,8 @@ pub(super) struct Device {
     /// The most bytes of a buffer.
     largest: u64,
     pipelines: Mutex<HashMap<String, Arc<Pipeline>>>,
+    /// Why the card is gone.
+    lost: Arc<Mutex<Option<String>>>,
 }
 
 impl Device {
@@ -131,7 +136,12 @@ impl Device {
         let descriptor = DeviceDescriptor { required_limits: limits, ..DeviceDescriptor::default() };
         let (device, queue) = block_on(adapter.request_device(&descriptor))
             .map_err(|error| WgpuError::Refused { card: card.clone(), message: error.to_string() })?;
-        Ok(Device { card, device, queue, largest, pipelines: Mutex::default() })
+        let lost = Arc::new(Mutex::new(None));
+        let why = lost.clone();
+        device.set_device_lost_callback(move |_, message| {
+            *why.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("the card is gone: {message}"));
+        });
+        Ok(Device { card, device, queue, largest, pipelines: Mutex::default(), lost })
     }
 
     /// A buffer that kernels use.
@@ -142,10 +152,10 @@ impl Device {
 
     pub(super) fn buffer(&self, bytes: usize, usage: BufferUsages) -> Result<Buffer, OutOfMemory> {
         let refused = || OutOfMemory::of(bytes);
-        let size = (bytes as u64).next_multiple_of(4);
-        if size > self.largest {
+        if bytes as u64 > self.largest {
             return Err(refused());
         }
+        let size = (bytes as u64).next_multiple_of(4);
         let scope = self.device.push_error_scope(ErrorFilter::OutOfMemory);
         let buffer = self.device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
         match block_on(scope.pop()) {
@@ -164,33 +174,52 @@ impl Device {
     }
 
     /// Gives the bytes of a buffer to the host.
-    pub(super) fn download(&self, from: &Buffer, offset: usize, bytes: usize, take: impl FnOnce(&[u8])) {
+    pub(super) fn download(
+        &self,
+        from: &Buffer,
+        offset: usize,
+        bytes: usize,
+        take: impl FnOnce(&[u8]),
+    ) -> Result<(), KernelError> {
         let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
-        let staging = self.buffer(bytes, usage).expect("memory for what the host reads");
+        let staging = self.buffer(bytes, usage)?;
         self.copy(from, &staging, &[Piece { from: offset, to: 0, bytes }]);
-        self.take(&staging, take);
+        self.take(&staging, take)
     }
 
-    /// Waits for a buffer that the host reads.
-    pub(super) fn take(&self, staging: &Buffer, take: impl FnOnce(&[u8])) {
+    /// Waits for a buffer that the host reads. A card that does not answer for [`PATIENCE`] has failed.
+    pub(super) fn take(&self, staging: &Buffer, take: impl FnOnce(&[u8])) -> Result<(), KernelError> {
         let slice = staging.slice(..);
         slice.map_async(MapMode::Read, |_| {});
-        self.device.poll(PollType::wait_indefinitely()).expect("the device answers");
-        let mapped = slice.get_mapped_range().expect("mapped above");
+        let waits = PollType::Wait { submission_index: None, timeout: Some(PATIENCE) };
+        let polled = self.device.poll(waits).map_err(|error| error.to_string());
+        let mapped = polled.and_then(|_| slice.get_mapped_range().map_err(|error| error.to_string()));
+        let mapped = mapped.map_err(|message| self.failure(message))?;
         take(&mapped);
         drop(mapped);
         staging.unmap();
+        Ok(())
     }
 
-    /// The pipeline of a text that binds this many memories.
-    pub(super) fn pipeline(&self, text: String, memories: u32) -> Arc<Pipeline> {
+    /// The error of a device that does not answer; why it is gone, if it is.
+    fn failure(&self, message: String) -> KernelError {
+        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        KernelError::Device { message: lost.unwrap_or(message) }
+    }
+
+    /// The pipeline of a text that binds this many memories. Errors if the driver refuses it.
+    pub(super) fn pipeline(&self, text: String, memories: u32) -> Result<Arc<Pipeline>, KernelError> {
         let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pipeline) = pipelines.get(&text) {
-            return pipeline.clone();
+            return Ok(pipeline.clone());
         }
+        let scope = self.device.push_error_scope(ErrorFilter::Validation);
         let pipeline = Arc::new(self.build(&text, memories));
+        if let Some(error) = block_on(scope.pop()) {
+            return Err(KernelError::Device { message: format!("a kernel is refused: {error}\n{text}") });
+        }
         pipelines.insert(text, pipeline.clone());
-        pipeline
+        Ok(pipeline)
     }
 
     fn build(&self, text: &str, memories: u32) -> Pipeline {
@@ -200,7 +229,7 @@ impl Device {
             ty: BindingType::Buffer {
                 ty: BufferBindingType::Storage { read_only: binding == 0 },
                 has_dynamic_offset: binding == 0,
-                min_binding_size: NonZeroU64::new(4),
+                min_binding_size: None,
             },
             count: None,
         };

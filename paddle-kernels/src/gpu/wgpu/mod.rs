@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::Op;
 use paddle_core::plan::{
-    Backend, Fault, Group, HostSlice, HostSliceMut, Launch, Location, Memories, Piece, Token, Unsupported,
+    Backend, Fault, Group, HostSlice, HostSliceMut, Launch, Location, Memories, Piece, Precision, Token, Unsupported,
 };
 use paddle_core::program::DType;
 
@@ -89,6 +89,14 @@ impl Backend for Wgpu {
         super::ops::supports(op, types)
     }
 
+    fn gathers(&self, update: &Op) -> bool {
+        matches!(update, Op::Update(_)) && self.supports(update, &[])
+    }
+
+    fn computes_in(&self, _: Precision) -> bool {
+        true
+    }
+
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
         let kernel = super::compile(group)?;
         let pipelines = kernel.stages.iter().map(|_| Mutex::default()).collect();
@@ -109,7 +117,8 @@ impl Backend for Wgpu {
     fn download(&self, from: &Buffer, offset: usize, to: HostSliceMut<'_>) {
         let bytes = to.len() * self.element_bytes(to.dtype());
         if bytes > 0 {
-            self.device.download(&from.buffer, offset, bytes, |words| elements::from_words(words, to));
+            // A card that is gone is an error of the next run.
+            let _ = self.device.download(&from.buffer, offset, bytes, |words| elements::from_words(words, to));
         }
     }
 

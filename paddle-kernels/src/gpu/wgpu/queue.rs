@@ -124,12 +124,22 @@ impl Queue {
             }
             let mut pipelines = pipelines.lock().unwrap_or_else(PoisonError::into_inner);
             let known = pipelines.iter().find(|(of, _)| *of == places).map(|(_, pipeline)| pipeline.clone());
-            let pipeline = known.unwrap_or_else(|| {
-                let text = wgsl::print(&stage.form, &places);
-                let pipeline = self.device.pipeline(text, bound.len() as u32);
-                pipelines.push((places, pipeline.clone()));
-                pipeline
-            });
+            let pipeline = match known {
+                Some(pipeline) => pipeline,
+                None => {
+                    let text = wgsl::print(&stage.form, &places);
+                    match self.device.pipeline(text, bound.len() as u32) {
+                        Ok(pipeline) => {
+                            pipelines.push((places, pipeline.clone()));
+                            pipeline
+                        }
+                        Err(error) => {
+                            self.failed = Some(Fault { launch: launch.number, error });
+                            return;
+                        }
+                    }
+                }
+            };
             drop(pipelines);
             let words = BufferBinding { buffer: &self.buffer, offset: 0, size: std::num::NonZeroU64::new(LAUNCH_BYTES as u64) };
             let mut entries = vec![
@@ -240,12 +250,12 @@ impl Queue {
         }
         if let (Some(staging), None) = (staging, &self.failed) {
             let mut fault = Vec::new();
-            self.device.take(&staging, |bytes| {
+            let taken = self.device.take(&staging, |bytes| {
                 let (elements, behind) = bytes.split_at(bytes.len() - FAULT_BYTES);
                 fault = bytemuck::pod_collect_to_vec(behind);
                 elements::from_words(elements, to);
             });
-            self.look(&fault);
+            self.look(taken.map(|()| fault));
         }
         self.failed.clone().map_or(Ok(()), Err)
     }
@@ -253,10 +263,12 @@ impl Queue {
     pub(super) fn finish(&mut self) -> Result<(), Fault> {
         self.reads.clear();
         self.submit();
-        if self.failed.is_none() && !self.blamed.is_empty() {
+        if self.failed.is_none() {
             let mut fault = Vec::new();
-            self.device.download(&self.fault, 0, FAULT_BYTES, |bytes| fault = bytemuck::pod_collect_to_vec(bytes));
-            self.look(&fault);
+            let taken = self.device.download(&self.fault, 0, FAULT_BYTES, |bytes| {
+                fault = bytemuck::pod_collect_to_vec(bytes);
+            });
+            self.look(taken.map(|()| fault));
         }
         self.blamed.clear();
         match self.failed.take() {
@@ -269,19 +281,23 @@ impl Queue {
     }
 
     /// Finds the error behind the words of a fault, if there is one.
-    fn look(&mut self, fault: &[u32]) {
-        let &[is_fault, launch, position, _] = fault else { return };
-        if is_fault == 0 {
-            return;
-        }
+    fn look(&mut self, fault: Result<Vec<u32>, KernelError>) {
+        let (launch, position) = match fault.as_deref() {
+            Ok(&[1, launch, position, _]) => (launch, position),
+            Ok(_) => return,
+            Err(error) => {
+                self.failed = Some(Fault { launch: 0, error: error.clone() });
+                return;
+            }
+        };
         let error = match self.blamed.iter().find(|blamed| blamed.launch == launch) {
             Some(blamed) => {
                 let mut found = [0i64];
                 let offset = blamed.offset + position as usize * size_of::<i64>();
-                self.device.download(&blamed.buffer, offset, size_of::<i64>(), |bytes| {
+                let taken = self.device.download(&blamed.buffer, offset, size_of::<i64>(), |bytes| {
                     elements::from_words(bytes, HostSliceMut::I64(&mut found));
                 });
-                (blamed.error)(found[0], position as usize)
+                taken.map_or_else(|error| error, |()| (blamed.error)(found[0], position as usize))
             }
             None => KernelError::Value { message: "an element is out of range".into() },
         };
