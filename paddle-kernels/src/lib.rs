@@ -3,9 +3,9 @@
 pub mod cpu;
 pub mod custom;
 pub mod differences;
-pub mod memory;
 #[cfg(feature = "wgpu")]
 pub mod gpu;
+pub mod memory;
 mod messages;
 mod queue;
 mod random;

@@ -61,7 +61,11 @@ impl SharedElements {
 }
 
 /// In a workgroup of its own: gives `used` the sum of `values` below each index, and at last the sum of all of them.
-pub(super) fn scan(count: Unsigned, values: impl Fn(Unsigned) -> Unsigned, used: impl Fn(Unsigned, Unsigned)) -> Unsigned {
+pub(super) fn scan(
+    count: Unsigned,
+    values: impl Fn(Unsigned) -> Unsigned,
+    used: impl Fn(Unsigned, Unsigned),
+) -> Unsigned {
     use super::form::Variable;
 
     let sums = Shared::<Unsigned>::new(LANES);

@@ -59,5 +59,6 @@ pub(super) fn broadcast(index: Unsigned, from: &[Extent], to: &[Extent]) -> Unsi
 /// Whether [`broadcast`] is defined: axes are those of `to`, or have one element.
 pub(super) fn broadcasts(from: &[Extent], to: &[Extent]) -> bool {
     let Some(lead) = to.len().checked_sub(from.len()) else { return is_whole(from, to) };
-    from.iter().zip(&to[lead..]).all(|(from, to)| from == to || *from == Extent::Fixed(1)) || is_whole(from, to)
+    from.iter().zip(&to[lead..]).all(|(from, to)| from == to || *from == Extent::Fixed(1))
+        || is_whole(from, to)
 }

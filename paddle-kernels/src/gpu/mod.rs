@@ -13,7 +13,9 @@ mod kernel;
 mod moves;
 mod ops;
 mod random;
+mod sequences;
 mod tensor;
+mod tiles;
 pub mod wgpu;
 
 use paddle_core::plan::{Body, Group, Unsupported};

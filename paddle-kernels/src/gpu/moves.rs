@@ -10,6 +10,7 @@ use super::form::{
 use super::index::{element, position};
 use super::kernel::{Grid, Kernel, unsupported};
 use super::ops::add;
+use super::sequences::{count, of_token, offset};
 use super::tensor::{Element, Tensor};
 use crate::messages::add_length;
 
@@ -24,11 +25,6 @@ fn one() -> Unsigned {
 /// A stored number of a row.
 fn number(of: &Tensor, at: Unsigned) -> Unsigned {
     of.load(at).signed().as_unsigned()
-}
-
-/// An offset.
-fn offset(of: &Tensor, at: Unsigned) -> Unsigned {
-    of.load(at).long().low
 }
 
 fn put(to: &Tensor, at: Unsigned, number: Unsigned) {
@@ -46,11 +42,6 @@ fn accumulate(to: &Tensor, at: Unsigned, from: &Tensor, of: Unsigned) {
         _ => add(to.load(at), from.load(of)),
     };
     to.store(at, sum);
-}
-
-/// The number of sequences that offsets belong to.
-fn sequences(offsets: &Tensor) -> Unsigned {
-    offsets.elements() - one()
 }
 
 /// Compiles a move.
@@ -80,7 +71,8 @@ pub(super) fn compile(kind: Move, group: &Group) -> Result<Kernel, Unsupported> 
             each(from.elements().least(to.elements()), |at| accumulate(&to, at, &from, at));
         }),
         Move::Relayout => {
-            let (from, to) = (types[0].layout.axes(types[0].shape.len()), types[1].layout.axes(types[1].shape.len()));
+            let (from, to) =
+                (types[0].layout.axes(types[0].shape.len()), types[1].layout.axes(types[1].shape.len()));
             Kernel::new().stage(Grid::Items(shape(1)), || {
                 let (x, y) = (operand(0), operand(1));
                 each(y.elements(), |at| {
@@ -132,13 +124,17 @@ pub(super) fn compile(kind: Move, group: &Group) -> Result<Kernel, Unsupported> 
             each(to.elements(), |at| put(&to, at, at));
         }),
         Move::SelectRows => Kernel::new().stage(Grid::One, || {
-            let (mask, yes, no, count) = (operand(0), operand(1), operand(2), operand(3));
+            let (mask, yes, no, chosen) = (operand(0), operand(1), operand(2), operand(3));
             let holds = |row: Unsigned| mask.load(row).truth();
-            let all = scan(mask.elements(), |row| holds(row).to_unsigned(), |row, before| {
-                when(holds(row), || put(&yes, before, row));
-                otherwise(|| put(&no, row - before, row));
-            });
-            when(lane().is(zero()), || put(&count, zero(), all));
+            let all = scan(
+                mask.elements(),
+                |row| holds(row).to_unsigned(),
+                |row, before| {
+                    when(holds(row), || put(&yes, before, row));
+                    otherwise(|| put(&no, row - before, row));
+                },
+            );
+            when(lane().is(zero()), || put(&chosen, zero(), all));
         }),
         Move::SortSequences => sort(&operand, &shape),
         Move::TakeSequences => Kernel::new().stage(Grid::One, || {
@@ -175,7 +171,7 @@ fn rank(offsets: &Tensor, sequence: Unsigned) -> Unsigned {
     let length = |sequence: Unsigned| offset(offsets, sequence + one()) - offset(offsets, sequence);
     let own = length(sequence);
     let rank = Variable::new(zero());
-    for_each(zero(), sequences(offsets), one(), |other| {
+    for_each(zero(), count(offsets), one(), |other| {
         let its = length(other);
         let is_before = its.greater(own) | (its.is(own) & other.less(sequence));
         rank.set(rank.get() + is_before.to_unsigned());
@@ -186,25 +182,16 @@ fn rank(offsets: &Tensor, sequence: Unsigned) -> Unsigned {
 fn sort(operand: &dyn Fn(usize) -> Tensor, shape: &dyn Fn(usize) -> Vec<Extent>) -> Kernel {
     let ranked = Kernel::new().stage(Grid::Items(shape(0)), || {
         let (offsets, order) = (operand(0), operand(1));
-        each(sequences(&offsets), |sequence| put(&order, rank(&offsets, sequence), sequence));
+        each(count(&offsets), |sequence| put(&order, rank(&offsets, sequence), sequence));
     });
     // A token is behind those of earlier steps, and those of its step in sequences that are in front.
     ranked.stage(Grid::Items(shape(2)), || {
         let (offsets, steps) = (operand(0), operand(2));
         each(steps.elements(), |token| {
-            let (low, high) = (Variable::new(zero()), Variable::new(sequences(&offsets)));
-            // The sequence of a token, by bisection: of sequences that begin there, the last one has the token.
-            for_each(zero(), Unsigned::of(32), one(), |_| {
-                let middle = (low.get() + high.get()) / Unsigned::of(2);
-                when(low.get().less(high.get()), || {
-                    when(offset(&offsets, middle + one()).less_equal(token), || low.set(middle + one()));
-                    otherwise(|| high.set(middle));
-                });
-            });
-            let sequence = low.get();
+            let sequence = of_token(&offsets, token);
             let step = token - offset(&offsets, sequence);
             let before = Variable::new(rank(&offsets, sequence));
-            for_each(zero(), sequences(&offsets), one(), |other| {
+            for_each(zero(), count(&offsets), one(), |other| {
                 let length = offset(&offsets, other + one()) - offset(&offsets, other);
                 before.set(before.get() + length.least(step));
             });
@@ -230,7 +217,8 @@ fn add_lengths(operand: &dyn Fn(usize) -> Tensor) -> Kernel {
         });
     });
     kernel.explain(0, |length, row, _| {
-        add_length(row, if length < 0 { 0 } else { i64::MAX }, length).expect_err("the sum that the device found")
+        add_length(row, if length < 0 { 0 } else { i64::MAX }, length)
+            .expect_err("the sum that the device found")
     })
 }
 

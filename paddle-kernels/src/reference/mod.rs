@@ -136,7 +136,8 @@ impl Backend for Reference {
             let message = format!("`{}` is not element-wise, so it is a group of its own", op.name());
             return Err(Unsupported { message });
         }
-        if let Some(GroupOp { op, .. }) = group.operators().find(|op| !ops::arithmetic(&op.op).is_supported()) {
+        if let Some(GroupOp { op, .. }) = group.operators().find(|op| !ops::arithmetic(&op.op).is_supported())
+        {
             let message = match op {
                 Op::Custom(_) => Custom::NOT_LINKED.to_string(),
                 op => format!("`{}` is no kernel", op.name()),

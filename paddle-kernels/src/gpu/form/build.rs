@@ -45,7 +45,9 @@ pub(in crate::gpu) fn build<T>(write: impl FnOnce() -> T) -> (Form, T) {
 }
 
 fn with<T>(action: impl FnOnce(&mut Builder) -> T) -> T {
-    BUILDER.with_borrow_mut(|builder| action(builder.as_mut().expect("numbers of forms exist while one is written")))
+    BUILDER.with_borrow_mut(|builder| {
+        action(builder.as_mut().expect("numbers of forms exist while one is written"))
+    })
 }
 
 /// Adds a statement.

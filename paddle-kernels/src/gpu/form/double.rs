@@ -54,7 +54,8 @@ pub(in crate::gpu) fn add(x: Long, y: Long) -> Long {
     let parts = |x: Long| {
         let exponent = (x.high >> u(MANTISSA_BITS - 32)) & u(ENDLESS);
         let is_normal = exponent.is_not(u(0)).to_unsigned();
-        let mantissa = Long { low: x.low, high: (x.high & u(0x000f_ffff)) | (is_normal << u(MANTISSA_BITS - 32)) };
+        let mantissa =
+            Long { low: x.low, high: (x.high & u(0x000f_ffff)) | (is_normal << u(MANTISSA_BITS - 32)) };
         (exponent + (u(1) - is_normal), shift_left(mantissa, u(GUARDS)))
     };
     let ((of_a, larger), (of_b, smaller)) = (parts(a), parts(b));
@@ -72,7 +73,8 @@ pub(in crate::gpu) fn add(x: Long, y: Long) -> Long {
         exponent = Unsigned::choose(moves, exponent - u(places), exponent);
     }
     let guards = sum.low & u((1 << GUARDS) - 1);
-    let whole = Long { low: (sum.low >> u(GUARDS)) | (sum.high << u(32 - GUARDS)), high: sum.high >> u(GUARDS) };
+    let whole =
+        Long { low: (sum.low >> u(GUARDS)) | (sum.high << u(32 - GUARDS)), high: sum.high >> u(GUARDS) };
     let is_odd = (whole.low & u(1)).is(u(1));
     let rises = guards.greater(u(4)) | (guards.is(u(4)) & is_odd);
     let rounded = whole + Long::of_unsigned(rises.to_unsigned());

@@ -51,11 +51,9 @@ fn unless_nan(of: Float, x: Float) -> Float {
 fn exp_parts(x: Float, rest: Float) -> (Float, Float, Float) {
     let x = x.max(f(-104.0)).min(f(89.0));
     let n = (x * f(LOG2_E)).round();
-    let rest = ((x - n * f(LN_2_HIGH)) - n * f(LN_2_LOW)) + rest;
-    let tail = polynomial(
-        rest,
-        &[1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 5e-1],
-    );
+    let rest = ((x - n * f(LN_2_HIGH)).rounded() - n * f(LN_2_LOW)) + rest;
+    let tail =
+        polynomial(rest, &[1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 5e-1]);
     let less = tail * (rest * rest) + rest;
     let n = n.to_signed();
     let half = n.shift_right(1);
@@ -92,22 +90,21 @@ fn ln_tail(x: Float) -> Float {
 
 /// A sum of two numbers that is exact, if the first is not smaller than the second.
 fn fast_two_sum(a: Float, b: Float) -> (Float, Float) {
-    let sum = a + b;
-    (sum, b - (sum - a))
+    let sum = (a + b).rounded();
+    (sum, b - (sum - a).rounded())
 }
 
 /// The upper half of the digits of a number, and the rest.
 fn halves(x: Float) -> (Float, Float) {
     let high = (x.bits() & Unsigned::of(0xffff_f000)).as_float();
-    (high, x - high)
+    (high, (x - high).rounded())
 }
 
-/// A product, and what rounding has lost of it. Products of halves are exact, whether the device rounds between operations
-/// or not.
+/// A product, and what rounding has lost of it. Products of halves are exact.
 fn two_product(a: Float, b: Float) -> (Float, Float) {
-    let product = a * b;
+    let product = (a * b).rounded();
     let ((a1, a2), (b1, b2)) = (halves(a), halves(b));
-    (product, ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2)
+    (product, (((a1 * b1 - product).rounded() + a1 * b2).rounded() + a2 * b1) + a2 * b2)
 }
 
 /// `sin` and `cos` of an angle between -π/4 and π/4, which has two parts.
@@ -126,7 +123,7 @@ fn reduce(x: Float) -> (Unsigned, Float, Float) {
     // π/2 in parts of few digits, whose products with small numbers of quarters are exact.
     let n = (x * f(std::f32::consts::FRAC_2_PI)).round();
     let (a, b, c, d) = (1.570_312_5_f32, 4.837_512_97e-4_f32, 7.549_778_94e-8_f32, 5.126_688_2e-12_f32);
-    let near = (x - n * f(a)) - n * f(b);
+    let near = ((x - n * f(a)).rounded() - n * f(b)).rounded();
     let (high, low) = fast_two_sum(near, -(n * f(c)));
     let low = low - n * f(d);
     let quarters = Variable::new(n.to_signed().as_unsigned());
@@ -145,7 +142,14 @@ fn reduce(x: Float) -> (Unsigned, Float, Float) {
 fn reduce_large(x: Float) -> (Unsigned, Float) {
     // The digits of 2/π behind the point.
     const DIGITS: [u32; 8] = [
-        0xa2f9_836e, 0x4e44_1529, 0xfc27_57d1, 0xf534_ddc0, 0xdb62_9599, 0x3c43_9041, 0xfe51_63ab, 0xdebb_c561,
+        0xa2f9_836e,
+        0x4e44_1529,
+        0xfc27_57d1,
+        0xf534_ddc0,
+        0xdb62_9599,
+        0x3c43_9041,
+        0xfe51_63ab,
+        0xdebb_c561,
     ];
     let size = x.abs().bits();
     let exponent = (size >> Unsigned::of(MANTISSA_BITS)) - Unsigned::of(BIAS as u32 + MANTISSA_BITS);
@@ -161,7 +165,11 @@ fn reduce_large(x: Float) -> (Unsigned, Float) {
     let raw = [digit(0), digit(1), digit(2), digit(3)];
     let joined = |at: usize| {
         let back = Unsigned::of(32) - shift;
-        let lower = Unsigned::choose(shift.is(Unsigned::of(0)), Unsigned::of(0), raw[at + 1] >> (back & Unsigned::of(31)));
+        let lower = Unsigned::choose(
+            shift.is(Unsigned::of(0)),
+            Unsigned::of(0),
+            raw[at + 1] >> (back & Unsigned::of(31)),
+        );
         (raw[at] << shift) | lower
     };
     let words = [joined(0), joined(1), joined(2)];
@@ -191,7 +199,8 @@ fn reduce_large(x: Float) -> (Unsigned, Float) {
     let value = h.get().to_float() * scale.get();
     let value = Float::choose(negative, -value, value);
     let below = x.less(f(0.0));
-    let (n, value) = (Unsigned::choose(below, Unsigned::of(0) - quarters, quarters), Float::choose(below, -value, value));
+    let (n, value) =
+        (Unsigned::choose(below, Unsigned::of(0) - quarters, quarters), Float::choose(below, -value, value));
     // Infinities have no angle.
     let endless = size.greater_equal(Unsigned::of(f32::INFINITY.to_bits()));
     (n, Float::choose(endless, f(f32::NAN), value))
@@ -275,7 +284,8 @@ impl Real for Float {
         let (less, a, b) = exp_parts(self, f(0.0));
         let power = a * b;
         // Where the power is infinite, its product with the rest may be minus infinity.
-        let value = Float::choose(self.greater(f(88.0)), (less + f(1.0)) * a * b, less * power + (power - f(1.0)));
+        let value =
+            Float::choose(self.greater(f(88.0)), (less + f(1.0)) * a * b, less * power + (power - f(1.0)));
         unless_nan(self, with_sign(value, self))
     }
 
@@ -296,11 +306,18 @@ impl Real for Float {
         // Near 0 the series of the logarithm, elsewhere ln(1 + x) with what rounding has lost of the sum.
         let square = self * self;
         let near = self + (ln_tail(self) * self * square - f(0.5) * square);
-        let sum = self + f(1.0);
-        let lost = Float::choose(self.greater(f(1.0)), f(1.0) - (sum - self), self - (sum - f(1.0)));
+        let sum = (self + f(1.0)).rounded();
+        let of_large = f(1.0) - (sum - self).rounded();
+        let lost = Float::choose(self.greater(f(1.0)), of_large, self - (sum - f(1.0)).rounded());
         let far = sum.ln() + Float::choose(sum.less(f(1e10)), lost / sum, f(0.0));
         let is_near = self.greater(f(-0.29)) & self.less(f(0.41));
-        unless_nan(self, with_sign_of_zero(Float::choose(is_near, near, Float::choose(self.is(f(-1.0)), f(f32::NEG_INFINITY), far)), self))
+        unless_nan(
+            self,
+            with_sign_of_zero(
+                Float::choose(is_near, near, Float::choose(self.is(f(-1.0)), f(f32::NEG_INFINITY), far)),
+                self,
+            ),
+        )
     }
 
     fn log2(self) -> Self {
@@ -339,7 +356,8 @@ impl Real for Float {
             &[9.385_402e-3, 3.119_922_7e-3, 2.443_013_5e-2, 5.341_128e-2, 1.333_879_9e-1, 3.333_315_7e-1],
         );
         let tangent = tail * square * rest + rest + low;
-        let value = Float::choose((quarters & Unsigned::of(1)).is(Unsigned::of(1)), f(-1.0) / tangent, tangent);
+        let value =
+            Float::choose((quarters & Unsigned::of(1)).is(Unsigned::of(1)), f(-1.0) / tangent, tangent);
         unless_nan(self, with_sign_of_zero(value, self))
     }
 
@@ -369,7 +387,11 @@ impl Real for Float {
     fn atan(self) -> Self {
         let size = self.abs();
         let (far, middle) = (size.greater(f(2.414_213_7)), size.greater(f(0.414_213_57)));
-        let x = Float::choose(far, f(-1.0) / size, Float::choose(middle, (size - f(1.0)) / (size + f(1.0)), size));
+        let x = Float::choose(
+            far,
+            f(-1.0) / size,
+            Float::choose(middle, (size - f(1.0)) / (size + f(1.0)), size),
+        );
         let begin = Float::choose(far, f(FRAC_PI_2), Float::choose(middle, f(FRAC_PI_4), f(0.0)));
         let square = x * x;
         let tail = polynomial(square, &[8.053_744_5e-2, -1.387_768_6e-1, 1.997_771_1e-1, -3.333_294_9e-1]);
@@ -432,11 +454,37 @@ impl Real for Float {
         let near = self
             * polynomial(
                 square,
-                &[7.853_861e-5, -8.010_194e-4, 5.188_327e-3, -2.685_381_4e-2, 1.128_358_5e-1, -3.761_262_6e-1, 1.128_379_1],
+                &[
+                    7.853_861e-5,
+                    -8.010_194e-4,
+                    5.188_327e-3,
+                    -2.685_381_4e-2,
+                    1.128_358_5e-1,
+                    -3.761_262_6e-1,
+                    1.128_379_1,
+                ],
             );
         let size = self.abs();
         let far = with_sign(f(1.0) - erfc_of_large(size), self);
         unless_nan(self, Float::choose(size.less(f(1.0)), near, far))
+    }
+
+    fn gelu(self) -> Self {
+        let normal = Normal::of(self);
+        let below = normal.times_power(self * normal.ratio);
+        let above = self * (f(1.0) - normal.times_power(normal.ratio));
+        let far = Float::choose(self.less(f(0.0)), below, above);
+        let near = self * (self * normal.slope + f(0.5));
+        unless_nan(self, Float::choose(self.abs().less(f(1.0)), near, far))
+    }
+
+    fn gelu_slope(self) -> Self {
+        let density = f(0.398_942_3);
+        let normal = Normal::of(self);
+        let below = normal.times_power(normal.ratio - density * self.abs());
+        let far = Float::choose(self.less(f(0.0)), below, f(1.0) - below);
+        let near = self * (normal.slope + normal.times_power(density)) + f(0.5);
+        unless_nan(self, Float::choose(self.abs().less(f(1.0)), near, far))
     }
 
     fn erfc(self) -> Self {
@@ -453,7 +501,10 @@ fn with_sign_of_zero(value: Float, of: Float) -> Float {
 
 /// `asin(x)`, where `square` is `x²` and at most ¼.
 fn asin_series(square: Float, x: Float) -> Float {
-    polynomial(square, &[4.216_32e-2, 2.418_131_2e-2, 4.547_002_6e-2, 7.495_300_3e-2, 1.666_675_2e-1]) * square * x + x
+    polynomial(square, &[4.216_32e-2, 2.418_131_2e-2, 4.547_002_6e-2, 7.495_300_3e-2, 1.666_675_2e-1])
+        * square
+        * x
+        + x
 }
 
 /// `erfc(x)` for `x` from 1 on.
@@ -477,9 +528,69 @@ fn erfc_of_large(x: Float) -> Float {
     );
     let far = polynomial(
         square,
-        &[-1.047_766e1, 1.297_719e1, -7.495_518e0, 2.921_019e0, -1.015_265e0, 4.218_463e-1, -2.820_767e-1, 5.641_896e-1],
+        &[
+            -1.047_766e1,
+            1.297_719e1,
+            -7.495_518e0,
+            2.921_019e0,
+            -1.015_265e0,
+            4.218_463e-1,
+            -2.820_767e-1,
+            5.641_896e-1,
+        ],
     );
     exp_of_negative_square(x) * inverse * Float::choose(x.less(f(2.0)), near, far)
+}
+
+/// What the distribution function Φ and the density φ of the normal distribution consist of; the polynomials are those of the
+/// CPU's kernels (`cpu/math/normal.rs`).
+struct Normal {
+    /// `(Φ(x) - ½) / x`, for |x| up to 1.
+    slope: Float,
+    /// `Φ(-|x|) / exp(-x²/2)`, for |x| from 1 on.
+    ratio: Float,
+    /// `exp(-x²/2)`, as `(1 + less) · a · b`.
+    power: (Float, Float, Float),
+}
+
+impl Normal {
+    fn of(x: Float) -> Normal {
+        const END: f32 = 15.0;
+        let size = x.abs().min(f(END));
+        let square = size * size;
+        let slope = polynomial(
+            square,
+            &[-8.694_948_5e-6, 1.163_652_5e-4, -1.189_229_2e-3, 9.974_603e-3, -6.649_059e-2, 0.398_942_3],
+        );
+        let sum = (size + f(4.0)).rounded();
+        let scale = f(1.0) / sum;
+        // What the rounding of the sum has left.
+        let scale = scale - scale * scale * (size - (sum - f(4.0)).rounded());
+        let of_ratio = [
+            1.476_010_1e-3,
+            -3.393_935_3e-3,
+            -7.506_738_6e-3,
+            6.038_056e-2,
+            -0.186_524_1,
+            0.387_138_1,
+            -0.607_896_6,
+            0.755_285_14,
+        ];
+        let ratio = scale * polynomial((size - f(4.0)) * scale, &of_ratio);
+        let (short, rest) = halves(size);
+        let (less, a, b) = exp_parts(f(-0.5) * (short * short), f(0.0));
+        // The rest of the square counts, as the exponential magnifies it.
+        let of_rest = f(-0.5) * ((size + short) * rest);
+        let less = less + (less + f(1.0)) * of_rest.exp_m1();
+        let a = Float::choose(x.abs().less(f(END)), a, f(0.0));
+        Normal { slope, ratio, power: (less, a, b) }
+    }
+
+    /// `y · exp(-x²/2)`. The power may be so small that it has few digits, so it is not computed by itself.
+    fn times_power(&self, y: Float) -> Float {
+        let (less, a, b) = self.power;
+        (y * less + y) * a * b
+    }
 }
 
 /// `x` to the power of `y`. The logarithm has twice the digits, since errors of it are magnified by its size.

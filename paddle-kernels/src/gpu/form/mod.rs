@@ -72,6 +72,8 @@ pub(super) enum Expression {
     Unary(Unary, Value),
     /// An operation on two values of one type.
     Binary(Binary, Value, Value),
+    /// The float, as it was rounded. The compilers of devices may reorder sums and products, but see nothing of this.
+    Rounded(Value),
     /// The second value if the first holds, otherwise the third.
     Select(Value, Value, Value),
     /// A conversion to another type: to the nearest float, towards zero, or of a truth value to 0 or 1.
@@ -87,6 +89,8 @@ pub(super) enum Expression {
 /// The words of a launch. In front of them is its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
+    /// Zero, which no compiler knows.
+    Zero,
     /// The lower half of the seed of random numbers.
     SeedLow,
     /// The upper half.
@@ -101,10 +105,11 @@ impl Word {
     /// Its place among the words.
     pub(super) fn place(self, form: &Form) -> usize {
         match self {
-            Word::SeedLow => 1,
-            Word::SeedHigh => 2,
-            Word::Offset(operand) => 3 + operand as usize,
-            Word::Size(size) => 3 + form.operands.len() + size as usize,
+            Word::Zero => 1,
+            Word::SeedLow => 2,
+            Word::SeedHigh => 3,
+            Word::Offset(operand) => 4 + operand as usize,
+            Word::Size(size) => 4 + form.operands.len() + size as usize,
         }
     }
 }

@@ -113,6 +113,11 @@ impl Float {
         Float(compute(Type::Float, Expression::Float(value)))
     }
 
+    /// This number as it was rounded, whatever is done with it.
+    pub(super) fn rounded(self) -> Float {
+        Float(compute(Type::Float, Expression::Rounded(self.0)))
+    }
+
     pub(in crate::gpu) fn bits(self) -> Unsigned {
         Unsigned(compute(Type::Unsigned, Expression::Bits(Type::Unsigned, self.0)))
     }

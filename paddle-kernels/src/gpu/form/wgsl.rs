@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::build::Form;
-use super::{Array, Binary, Expression, LANES, Statement, Thread, Type, Unary, Value};
+use super::{Array, Binary, Expression, LANES, Statement, Thread, Type, Unary, Value, Word};
 
 /// The text of a form. `memories` has, for each operand that is used, the number of the memory that it is in.
 pub(in crate::gpu) fn print(form: &Form, memories: &[u32]) -> String {
@@ -25,8 +25,6 @@ fn header(text: &mut String, form: &Form, bound: u32) -> fmt::Result {
     for (number, array) in form.shared.iter().enumerate() {
         writeln!(text, "var<workgroup> s{number}: array<{}, {}>;", name(array.element), array.length)?;
     }
-    // A constant that is infinite would be an error of the text, so infinities are made of bits that are not constant.
-    writeln!(text, "var<private> zero: u32 = 0u;")?;
     writeln!(text, "@compute @workgroup_size({LANES})")?;
     writeln!(
         text,
@@ -75,7 +73,10 @@ impl Printer<'_> {
             }
             Statement::For { counter, first, end, step, body } => {
                 let (counter, first, end, step) = (counter.0, first.0, end.0, step.0);
-                writeln!(self.text, "for (var c{counter} = v{first}; c{counter} < v{end}; c{counter} += v{step}) {{")?;
+                writeln!(
+                    self.text,
+                    "for (var c{counter} = v{first}; c{counter} < v{end}; c{counter} += v{step}) {{"
+                )?;
                 writeln!(self.text, "{:1$}let v{counter} = c{counter};", "", 4 * (depth + 1))?;
                 self.block(body, depth + 1)?;
                 writeln!(self.text, "{:1$}}}", "", 4 * depth)
@@ -130,6 +131,10 @@ impl Printer<'_> {
             Expression::Binary(operation, Value(left), Value(right)) => {
                 write!(self.text, "v{left} {} v{right}", symbol(operation))
             }
+            Expression::Rounded(Value(of)) => {
+                let zero = Word::Zero.place(self.form);
+                write!(self.text, "bitcast<f32>(bitcast<u32>(v{of}) | words[{zero}])")
+            }
             Expression::Select(Value(condition), Value(this), Value(other)) => {
                 write!(self.text, "select(v{other}, v{this}, v{condition})")
             }
@@ -146,7 +151,13 @@ impl Printer<'_> {
     fn float(&mut self, value: f32) -> fmt::Result {
         match value.is_normal() || value == 0.0 {
             true => write!(self.text, "{value:e}f"),
-            false => write!(self.text, "bitcast<f32>(zero + {}u)", value.to_bits()),
+            // A constant that is infinite would be an error of the text, so it is made of bits that are not constant.
+            false => write!(
+                self.text,
+                "bitcast<f32>(words[{}] + {}u)",
+                Word::Zero.place(self.form),
+                value.to_bits()
+            ),
         }
     }
 }

@@ -9,7 +9,9 @@ use paddle_core::program::DType;
 use super::Compile;
 use super::softmax::{each_row, fold, largest_and_sum, rows};
 use crate::gpu::fold::SharedElements;
-use crate::gpu::form::{Float, LANES, Long, Register, Truth, Unsigned, each, fail, for_each, lane, scalar, when};
+use crate::gpu::form::{
+    Float, LANES, Long, Register, Truth, Unsigned, each, fail, for_each, lane, scalar, when,
+};
 use crate::gpu::kernel::{Grid, Kernel};
 use crate::gpu::tensor::{Call, Tensor};
 use crate::messages::class_out_of_range;
@@ -48,9 +50,7 @@ impl Labels {
     /// Whether a row has a target at all: 1, or 0.
     fn total(&self, row: Unsigned, shared: &SharedElements) -> Float {
         match self.ignored {
-            None => {
-                fold(scalar(&[self.classes]), 0.0, |class| self.target(row, class), |x, y| x + y, shared)
-            }
+            None => fold(scalar(&[self.classes]), 0.0, |class| self.target(row, class), |x, y| x + y, shared),
             Some(ignored) => {
                 let counts = self.class(row, ignored).1;
                 Float::choose(counts, Float::constant(1.0), Float::constant(0.0))
@@ -73,7 +73,8 @@ fn explained(kernel: Kernel, call: &Call<'_>, soft: bool) -> Kernel {
         return kernel;
     }
     let classes = rows(call.shape(0)).1;
-    kernel.explain(call.input_number(1), move |id, row, sizes| class_out_of_range(id, row, classes.get(sizes)))
+    kernel
+        .explain(call.input_number(1), move |id, row, sizes| class_out_of_range(id, row, classes.get(sizes)))
 }
 
 impl Compile for SoftmaxWithCrossEntropy {

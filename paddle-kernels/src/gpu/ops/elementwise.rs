@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use paddle_core::ops::{
-    Assign, Binary, BinaryKind, Cast, Compare, CompareKind, Fill, Logical, LogicalKind, Loss, LossGrad, Not, Op, Predicate,
-    RankLoss, Real, Scale, Select, StopGradient, ToDevice, Unary, UnaryGrad, UnaryKind,
+    Assign, Binary, BinaryKind, Cast, Compare, CompareKind, Fill, Logical, LogicalKind, Loss, LossGrad, Not,
+    Op, Predicate, RankLoss, Real, Scale, Select, StopGradient, ToDevice, Unary, UnaryGrad, UnaryKind,
 };
 use paddle_core::plan::{Extent, Group, GroupOp, Operand, Unsupported};
 use paddle_core::program::DType;
@@ -60,12 +60,15 @@ pub(super) fn evaluate(
     let mut outputs = Vec::new();
     for op in &group.epilogue {
         let result = op.outputs[0];
-        let inputs: Vec<Element> = op.read().map(|operand| source(group, shape, index, operand, &mut known)).collect();
+        let inputs: Vec<Element> =
+            op.read().map(|operand| source(group, shape, index, operand, &mut known)).collect();
         let dtype = group.ty(result).dtype;
         let value = match &op.op {
             // A count of elements depends on the shape alone.
             Op::Size(size) => expand::count(size, &group.ty(op.inputs[0]).shape),
-            op => compiler(op).evaluate(&inputs, dtype).expect("only element-wise operators that are supported get here"),
+            op => compiler(op)
+                .evaluate(&inputs, dtype)
+                .expect("only element-wise operators that are supported get here"),
         };
         known.insert(result, value);
         if let Operand::Output(output) = result {
@@ -99,7 +102,8 @@ fn is_float(types: &[DType]) -> bool {
 impl Compile for Unary {
     fn is_supported(&self, types: &[DType]) -> bool {
         is_float(types)
-            || types[0] != DType::Bool && matches!(self.kind, UnaryKind::Abs | UnaryKind::Sign | UnaryKind::Square)
+            || types[0] != DType::Bool
+                && matches!(self.kind, UnaryKind::Abs | UnaryKind::Sign | UnaryKind::Square)
     }
 
     fn evaluate(&self, inputs: &[Element], _: DType) -> Option<Element> {
@@ -175,7 +179,10 @@ impl Compile for Binary {
         match types[0] {
             DType::F32 => true,
             DType::I32 => {
-                matches!(self.kind, Add | Sub | Mul | Div | Max | Min | FMax | FMin | Heaviside | Mod | FloorDiv)
+                matches!(
+                    self.kind,
+                    Add | Sub | Mul | Div | Max | Min | FMax | FMin | Heaviside | Mod | FloorDiv
+                )
             }
             DType::I64 => matches!(self.kind, Add | Sub | Mul | Max | Min | FMax | FMin | Heaviside),
             DType::Bool | DType::F64 => false,
@@ -215,9 +222,11 @@ fn integers(kind: BinaryKind, x: Element, y: Element) -> Option<Element> {
         (BinaryKind::Add, Element::Signed(x), Element::Signed(y)) => Element::Signed(x + y),
         (BinaryKind::Sub, Element::Signed(x), Element::Signed(y)) => Element::Signed(x - y),
         (BinaryKind::Mul, Element::Signed(x), Element::Signed(y)) => Element::Signed(x * y),
-        (BinaryKind::Div | BinaryKind::Mod | BinaryKind::FloorDiv, Element::Signed(x), Element::Signed(y)) => {
-            Element::Signed(divide(kind, x, y))
-        }
+        (
+            BinaryKind::Div | BinaryKind::Mod | BinaryKind::FloorDiv,
+            Element::Signed(x),
+            Element::Signed(y),
+        ) => Element::Signed(divide(kind, x, y)),
         _ => return None,
     })
 }

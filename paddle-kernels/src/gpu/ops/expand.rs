@@ -17,8 +17,12 @@ pub(super) fn is_along(axes: &[i64], axis: usize) -> bool {
 
 /// The number of elements of a value of this shape along the axes.
 pub(super) fn count(size: &Size, shape: &[Extent]) -> Element {
-    let along: Vec<Extent> =
-        shape.iter().enumerate().filter(|(axis, _)| is_along(&size.axes, *axis)).map(|(_, extent)| *extent).collect();
+    let along: Vec<Extent> = shape
+        .iter()
+        .enumerate()
+        .filter(|(axis, _)| is_along(&size.axes, *axis))
+        .map(|(_, extent)| *extent)
+        .collect();
     Element::Float(scalar(&along).to_float())
 }
 

@@ -4,7 +4,9 @@ use paddle_core::ops::{LookupTable, LookupTableGrad};
 use paddle_core::plan::{Extent, Unsupported};
 
 use super::Compile;
-use crate::gpu::form::{Float, Long, Truth, Unsigned, Variable, each, fail, for_each, otherwise, scalar, when};
+use crate::gpu::form::{
+    Float, Long, Truth, Unsigned, Variable, each, fail, for_each, otherwise, scalar, when,
+};
 use crate::gpu::kernel::{Grid, Kernel};
 use crate::gpu::tensor::{Call, Tensor};
 use crate::messages::entry_out_of_range;

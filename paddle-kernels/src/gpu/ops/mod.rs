@@ -1,14 +1,21 @@
 //! The kernels, under the operators' names. Operators implement [`Compile`].
 
+mod batch_norm;
 mod concat;
+mod conv2d;
 mod cross_entropy;
 mod dropout;
 mod elementwise;
 mod expand;
+mod gather;
 mod lookup_table;
 mod matmul;
+mod normalise;
+mod pool2d;
 mod reduce;
 mod reshape;
+mod sequence_pool;
+mod sequence_tokens;
 mod slice;
 mod softmax;
 mod update;
@@ -96,18 +103,68 @@ macro_rules! lacks {
 
 // The runtime runs these, whatever the device.
 lacks!(
-    FetchBarrier, For, Foreign, GatherRows, If, Listen, LoopGrad, Outside, Prefetch, Receive, ReceiveValue, ScatterRows, Send,
-    SendBarrier, SendRows, SendValue, Share, Shared, While,
+    FetchBarrier,
+    For,
+    Foreign,
+    GatherRows,
+    If,
+    Listen,
+    LoopGrad,
+    Outside,
+    Prefetch,
+    Receive,
+    ReceiveValue,
+    ScatterRows,
+    Send,
+    SendBarrier,
+    SendRows,
+    SendValue,
+    Share,
+    Shared,
+    While,
 );
 
 // The CPU runs these.
 lacks!(
-    Accuracy, AssignValue, Auc, BatchNorm, BatchNormGrad, Conv2d, Conv2dGrad, Conv2dTranspose, CrfDecoding, CumSum, Custom,
-    Gather, GatherGrad, GatherNd, GaussianRandom, GroupNorm, GroupNormGrad, Interpolate, InterpolateGrad, LayerNorm,
-    LayerNormGrad, LinearChainCrf, LinearChainCrfGrad, Lrn, LrnGrad, MaxPool2dWithIndex, OneHot, Pad, Pool2d, Pool2dGrad, Range,
-    Scatter, ScatterNdAdd, SequenceAlign, SequenceConcat, SequenceConcatGrad, SequenceExpandAs, SequenceGather,
-    SequenceGatherGrad, SequenceLength, SequencePad, SequencePool, SequencePoolGrad, SequenceProduct, SequenceRange,
-    SequenceReshape, SequenceReverse, SequenceSoftmax, SequenceSpread, SequenceUnpad, SequenceWeigh, SequenceWhere,
-    SequenceWindow, SequenceWindowGrad, Store, TakeAlongAxis, TakeAlongAxisGrad, Tile, TopK, TruncatedGaussianRandom, Unfold,
-    UnfoldGrad, UniformRandom, UpdateRows, WarpCtc,
+    Accuracy,
+    AssignValue,
+    Auc,
+    CrfDecoding,
+    CumSum,
+    Custom,
+    GatherNd,
+    GaussianRandom,
+    GroupNormGrad,
+    Interpolate,
+    InterpolateGrad,
+    LayerNormGrad,
+    LinearChainCrf,
+    LinearChainCrfGrad,
+    Lrn,
+    LrnGrad,
+    MaxPool2dWithIndex,
+    Range,
+    Scatter,
+    ScatterNdAdd,
+    SequenceAlign,
+    SequenceConcat,
+    SequenceConcatGrad,
+    SequenceGather,
+    SequenceGatherGrad,
+    SequencePad,
+    SequenceProduct,
+    SequenceReshape,
+    SequenceSpread,
+    SequenceUnpad,
+    SequenceWeigh,
+    SequenceWhere,
+    TakeAlongAxis,
+    TakeAlongAxisGrad,
+    TopK,
+    TruncatedGaussianRandom,
+    Unfold,
+    UnfoldGrad,
+    UniformRandom,
+    UpdateRows,
+    WarpCtc,
 );

@@ -8,7 +8,8 @@ use super::Compile;
 use super::expand::is_along;
 use crate::gpu::fold::SharedElements;
 use crate::gpu::form::{
-    Float, LANES, Long, Register, Signed, Truth, Unsigned, Variable, each, for_each, lane, scalar, when, workgroup, workgroups,
+    Float, LANES, Long, Register, Signed, Truth, Unsigned, Variable, each, for_each, lane, scalar, when,
+    workgroup, workgroups,
 };
 use crate::gpu::index::{element, position};
 use crate::gpu::kernel::{Grid, Kernel};
@@ -41,10 +42,18 @@ fn join(kind: ReduceKind, x: Element, y: Element) -> Element {
         (ReduceKind::Any, Element::Truth(x), Element::Truth(y)) => Element::Truth(x | y),
         (ReduceKind::All, Element::Truth(x), Element::Truth(y)) => Element::Truth(x & y),
         // What is not a number is left out.
-        (ReduceKind::Max, Element::Float(x), Element::Float(y)) => Element::Float(Float::choose(y.greater(x), y, x)),
-        (ReduceKind::Min, Element::Float(x), Element::Float(y)) => Element::Float(Float::choose(y.less(x), y, x)),
-        (ReduceKind::Max, Element::Signed(x), Element::Signed(y)) => Element::Signed(Signed::choose(y.greater(x), y, x)),
-        (ReduceKind::Min, Element::Signed(x), Element::Signed(y)) => Element::Signed(Signed::choose(y.less(x), y, x)),
+        (ReduceKind::Max, Element::Float(x), Element::Float(y)) => {
+            Element::Float(Float::choose(y.greater(x), y, x))
+        }
+        (ReduceKind::Min, Element::Float(x), Element::Float(y)) => {
+            Element::Float(Float::choose(y.less(x), y, x))
+        }
+        (ReduceKind::Max, Element::Signed(x), Element::Signed(y)) => {
+            Element::Signed(Signed::choose(y.greater(x), y, x))
+        }
+        (ReduceKind::Min, Element::Signed(x), Element::Signed(y)) => {
+            Element::Signed(Signed::choose(y.less(x), y, x))
+        }
         (ReduceKind::Max, Element::Long(x), Element::Long(y)) => Element::Long(Long::choose(x.less(y), y, x)),
         (ReduceKind::Min, Element::Long(x), Element::Long(y)) => Element::Long(Long::choose(y.less(x), y, x)),
         (ReduceKind::Prod, Element::Float(x), Element::Float(y)) => Element::Float(x * y),
@@ -101,7 +110,8 @@ impl Any {
 impl Compile for Reduce {
     fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
         let (shape, kind, dtype) = (call.shape(0).to_vec(), self.kind, call.dtype(0));
-        let (along, kept): (Vec<usize>, Vec<usize>) = (0..shape.len()).partition(|&axis| is_along(&self.axes, axis));
+        let (along, kept): (Vec<usize>, Vec<usize>) =
+            (0..shape.len()).partition(|&axis| is_along(&self.axes, axis));
         let extents = |axes: &[usize]| -> Vec<Extent> { axes.iter().map(|&axis| shape[axis]).collect() };
         let (terms, results) = (extents(&along), extents(&kept));
         let known = terms.iter().try_fold(1usize, |product, extent| match extent {

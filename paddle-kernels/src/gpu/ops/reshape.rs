@@ -1,6 +1,6 @@
-//! What only gives elements another shape: `reshape2`, and rows as an axis.
+//! What copies elements: `reshape2`, rows as an axis, `transpose2`, `store`; and the numbers of rows.
 
-use paddle_core::ops::{AxisToRows, Reshape, RowNumbers, RowsToAxis, Transpose};
+use paddle_core::ops::{AxisToRows, Reshape, RowNumbers, RowsToAxis, Store, Transpose};
 use paddle_core::plan::Unsupported;
 
 use super::Compile;
@@ -22,6 +22,15 @@ macro_rules! copies {
     )*};
 }
 copies!(AxisToRows, Reshape, RowsToAxis);
+
+impl Compile for Store {
+    fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
+        Ok(Kernel::new().stage(Grid::Items(call.shape(0).to_vec()), || {
+            let (to, from) = (call.input(0), call.input(1));
+            each(to.elements(), |index| to.copy(index, &from, index));
+        }))
+    }
+}
 
 impl Compile for Transpose {
     fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {

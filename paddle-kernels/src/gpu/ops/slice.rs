@@ -35,8 +35,9 @@ impl Compile for Slice {
             let axes = taken(self, &shape);
             each(out.elements(), |index| {
                 let at = position(index, &part).into_iter().zip(&axes);
-                let source: Vec<Unsigned> =
-                    at.map(|(at, &(first, stride))| (first + at.as_signed() * stride).as_unsigned()).collect();
+                let source: Vec<Unsigned> = at
+                    .map(|(at, &(first, stride))| (first + at.as_signed() * stride).as_unsigned())
+                    .collect();
                 out.copy(index, &x, element(&source, &shape));
             });
         }))
@@ -52,11 +53,14 @@ impl Compile for SliceGrad {
             each(out.elements(), |index| {
                 let mut is_taken = Truth::of(true);
                 let mut source = Vec::new();
-                for ((at, &(first, stride)), &count) in position(index, &shape).into_iter().zip(&axes).zip(&part) {
+                for ((at, &(first, stride)), &count) in
+                    position(index, &shape).into_iter().zip(&axes).zip(&part)
+                {
                     let distance = at.as_signed() - first;
                     let found = distance / stride;
                     let whole = (found * stride).is(distance);
-                    let inside = found.as_unsigned().less(scalar(&[count])) & found.greater_equal(Signed::of(0));
+                    let inside =
+                        found.as_unsigned().less(scalar(&[count])) & found.greater_equal(Signed::of(0));
                     is_taken = is_taken & whole & inside;
                     source.push(found.as_unsigned());
                 }

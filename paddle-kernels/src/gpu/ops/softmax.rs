@@ -37,7 +37,11 @@ pub(super) fn fold(
 }
 
 /// The largest element of a row, and the sum of the powers of the differences to it.
-pub(super) fn largest_and_sum(length: Unsigned, value: impl Fn(Unsigned) -> Float, shared: &SharedElements) -> (Float, Float) {
+pub(super) fn largest_and_sum(
+    length: Unsigned,
+    value: impl Fn(Unsigned) -> Float,
+    shared: &SharedElements,
+) -> (Float, Float) {
     let largest = fold(length, f32::NEG_INFINITY, &value, |x, y| y.max(x), shared);
     let sum = fold(length, 0.0, |at| (value(at) - largest).exp(), |x, y| x + y, shared);
     (largest, sum)

@@ -9,9 +9,9 @@ use paddle_core::memory::OutOfMemory;
 use paddle_core::plan::{KernelError, Piece};
 use pollster::block_on;
 use wgpu::{
-    Adapter, Backends, BindGroupLayout, BindGroupLayoutEntry, BindingType, Buffer, BufferBindingType, BufferDescriptor,
-    BufferUsages, CommandEncoderDescriptor, ComputePipeline, DeviceDescriptor, ErrorFilter, Instance, InstanceDescriptor, MapMode,
-    PollType, ShaderStages,
+    Adapter, Backends, BindGroupLayout, BindGroupLayoutEntry, BindingType, Buffer, BufferBindingType,
+    BufferDescriptor, BufferUsages, CommandEncoderDescriptor, ComputePipeline, DeviceDescriptor, ErrorFilter,
+    Instance, InstanceDescriptor, MapMode, PollType, ShaderStages,
 };
 
 /// The room of a launch's words in their buffer: offsets of bindings are multiples of it on every card.
@@ -64,7 +64,10 @@ impl fmt::Display for WgpuError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             WgpuError::Missing { number, found } if found.is_empty() => {
-                write!(f, "there is no card number {number}: no driver for Vulkan, Metal or DirectX 12 shows any card")
+                write!(
+                    f,
+                    "there is no card number {number}: no driver for Vulkan, Metal or DirectX 12 shows any card"
+                )
             }
             WgpuError::Missing { number, found } => {
                 write!(f, "there is no card number {number}; found")?;
@@ -118,6 +121,8 @@ pub(super) struct Device {
     pub(super) queue: wgpu::Queue,
     /// The most bytes of a buffer.
     largest: u64,
+    /// The most memories that a kernel binds.
+    pub(super) most_memories: usize,
     pipelines: Mutex<HashMap<String, Arc<Pipeline>>>,
     /// Why the card is gone.
     lost: Arc<Mutex<Option<String>>>,
@@ -133,15 +138,17 @@ impl Device {
         let (card, adapter) = adapters.swap_remove(number);
         let limits = adapter.limits();
         let largest = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
+        let most_memories = (limits.max_storage_buffers_per_shader_stage - FIRST_MEMORY) as usize;
         let descriptor = DeviceDescriptor { required_limits: limits, ..DeviceDescriptor::default() };
         let (device, queue) = block_on(adapter.request_device(&descriptor))
             .map_err(|error| WgpuError::Refused { card: card.clone(), message: error.to_string() })?;
         let lost = Arc::new(Mutex::new(None));
         let why = lost.clone();
         device.set_device_lost_callback(move |_, message| {
-            *why.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("the card is gone: {message}"));
+            *why.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some(format!("the card is gone: {message}"));
         });
-        Ok(Device { card, device, queue, largest, pipelines: Mutex::default(), lost })
+        Ok(Device { card, device, queue, largest, most_memories, pipelines: Mutex::default(), lost })
     }
 
     /// A buffer that kernels use.
@@ -157,7 +164,12 @@ impl Device {
         }
         let size = (bytes as u64).next_multiple_of(4);
         let scope = self.device.push_error_scope(ErrorFilter::OutOfMemory);
-        let buffer = self.device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
+        let buffer = self.device.create_buffer(&BufferDescriptor {
+            label: None,
+            size,
+            usage,
+            mapped_at_creation: false,
+        });
         match block_on(scope.pop()) {
             None => Ok(buffer),
             Some(_) => Err(refused()),

@@ -19,7 +19,9 @@ pub(super) fn to_words(from: HostSlice<'_>) -> Cow<'_, [u8]> {
 pub(super) fn from_words(words: &[u8], to: HostSliceMut<'_>) {
     match to {
         HostSliceMut::Bool(to) => {
-            to.iter_mut().zip(words.chunks_exact(4)).for_each(|(to, word)| *to = word.iter().any(|&byte| byte != 0));
+            to.iter_mut()
+                .zip(words.chunks_exact(4))
+                .for_each(|(to, word)| *to = word.iter().any(|&byte| byte != 0));
         }
         HostSliceMut::I32(to) => bytemuck::cast_slice_mut(to).copy_from_slice(words),
         HostSliceMut::I64(to) => bytemuck::cast_slice_mut(to).copy_from_slice(words),

@@ -9,14 +9,16 @@ use std::sync::{Arc, Mutex};
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::Op;
 use paddle_core::plan::{
-    Backend, Fault, Group, HostSlice, HostSliceMut, Launch, Location, Memories, Piece, Precision, Token, Unsupported,
+    Backend, Fault, Group, HostSlice, HostSliceMut, Launch, Location, Memories, Piece, Precision, Token,
+    Unsupported,
 };
 use paddle_core::program::DType;
 
-use self::device::{Device, Pipeline};
 pub use self::device::{Card, WgpuError, cards};
+use self::device::{Device, LAUNCH_BYTES, Pipeline};
 pub use self::queue::Queue;
-use super::kernel::Stage;
+use super::form::Word;
+use super::kernel::{Stage, unsupported};
 use super::tensor::words;
 use crate::Cpu;
 
@@ -99,6 +101,12 @@ impl Backend for Wgpu {
 
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
         let kernel = super::compile(group)?;
+        for Stage { form, .. } in &kernel.stages {
+            let words = Word::Size(form.sizes.len() as u32).place(form);
+            if words * WORD > LAUNCH_BYTES || form.operands.len() > self.device.most_memories {
+                return unsupported(format!("a group of {} operands", form.operands.len()));
+            }
+        }
         let pipelines = kernel.stages.iter().map(|_| Mutex::default()).collect();
         Ok(Kernel { kernel, pipelines })
     }
@@ -118,7 +126,8 @@ impl Backend for Wgpu {
         let bytes = to.len() * self.element_bytes(to.dtype());
         if bytes > 0 {
             // A card that is gone is an error of the next run.
-            let _ = self.device.download(&from.buffer, offset, bytes, |words| elements::from_words(words, to));
+            let _ =
+                self.device.download(&from.buffer, offset, bytes, |words| elements::from_words(words, to));
         }
     }
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError};
 use paddle_core::memory::OutOfMemory;
 use paddle_core::plan::{Fault, HostSliceMut, KernelError, Launch, Memories, Memory, Token};
 use wgpu::{
-    BindGroupDescriptor, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferUsages, CommandEncoder,
-    CommandEncoderDescriptor, ComputePass, ComputePassDescriptor,
+    BindGroupDescriptor, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferUsages,
+    CommandEncoder, CommandEncoderDescriptor, ComputePass, ComputePassDescriptor,
 };
 
 use super::device::{Device, FIRST_MEMORY, LAUNCH_BYTES};
@@ -73,7 +73,8 @@ impl Queue {
     fn encoder(&mut self) -> &mut CommandEncoder {
         self.pass = None;
         let device = &self.device.device;
-        self.encoder.get_or_insert_with(|| device.create_command_encoder(&CommandEncoderDescriptor::default()))
+        self.encoder
+            .get_or_insert_with(|| device.create_command_encoder(&CommandEncoderDescriptor::default()))
     }
 
     /// Gives the card the work that was put into the queue.
@@ -141,7 +142,11 @@ impl Queue {
                 }
             };
             drop(pipelines);
-            let words = BufferBinding { buffer: &self.buffer, offset: 0, size: std::num::NonZeroU64::new(LAUNCH_BYTES as u64) };
+            let words = BufferBinding {
+                buffer: &self.buffer,
+                offset: 0,
+                size: std::num::NonZeroU64::new(LAUNCH_BYTES as u64),
+            };
             let mut entries = vec![
                 BindGroupEntry { binding: 0, resource: BindingResource::Buffer(words) },
                 BindGroupEntry { binding: 1, resource: self.fault.as_entire_binding() },
@@ -158,7 +163,9 @@ impl Queue {
             self.put_words(&stage.form, launch);
             let mut pass = match self.pass.take() {
                 Some(pass) => pass,
-                None => self.encoder().begin_compute_pass(&ComputePassDescriptor::default()).forget_lifetime(),
+                None => {
+                    self.encoder().begin_compute_pass(&ComputePassDescriptor::default()).forget_lifetime()
+                }
             };
             pass.set_pipeline(&pipeline.pipeline);
             pass.set_bind_group(0, &group, &[offset as u32]);
@@ -170,7 +177,8 @@ impl Queue {
         }
         if let Some((operand, _)) = &kernel.kernel.explain {
             let location = launch.locations[*operand];
-            let (sizes, explain) = (launch.sizes.to_vec(), kernel.kernel.explain.as_ref().map(|(_, explain)| explain.clone()));
+            let (sizes, explain) =
+                (launch.sizes.to_vec(), kernel.kernel.explain.as_ref().map(|(_, explain)| explain.clone()));
             self.blamed.push(Blamed {
                 launch: launch.number,
                 buffer: memories.get(location.memory).buffer.clone(),
@@ -196,7 +204,8 @@ impl Queue {
             set(Word::Offset(place as u32).place(form), offset / WORD);
         }
         for (at, extents) in form.sizes.iter().enumerate() {
-            let size = extents.iter().fold(1usize, |size, extent| size.saturating_mul(extent.get(launch.sizes)));
+            let size =
+                extents.iter().fold(1usize, |size, extent| size.saturating_mul(extent.get(launch.sizes)));
             set(Word::Size(at as u32).place(form), size);
         }
     }
@@ -204,7 +213,8 @@ impl Queue {
     /// Makes room for what the kernel needs beside its operands.
     fn grow_scratch(&mut self, kernel: &Kernel, launch: Launch<'_>) -> Result<(), OutOfMemory> {
         for (number, extents) in kernel.kernel.scratch.iter().enumerate() {
-            let words = extents.iter().fold(1usize, |words, extent| words.saturating_mul(extent.get(launch.sizes)));
+            let words =
+                extents.iter().fold(1usize, |words, extent| words.saturating_mul(extent.get(launch.sizes)));
             let bytes = words.saturating_mul(WORD);
             if self.scratch.get(number).is_none_or(|buffer| buffer.size() < bytes as u64) {
                 let buffer = self.device.allocate(bytes)?;
