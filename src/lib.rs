@@ -131,6 +131,8 @@ pub use paddle_core::passes::optimize::Decay;
 pub use paddle_core::plan::{PlanError, Precision, ProductStats, RunStats};
 pub use paddle_core::program::Role;
 pub use paddle_kernels::cpu::Cpu;
+#[cfg(feature = "wgpu")]
+pub use paddle_kernels::gpu::wgpu::{Card, Wgpu, WgpuError, cards};
 /// Compiles a model to a [`Network`], which a [`Trainer`] trains and [`infer`] runs. The guides: [the
 /// language](guide::language), [its layers](guide::layers).
 pub use paddle_macros::network;

@@ -303,7 +303,10 @@ pub fn side_of<B: Backend>(backend: &B, program: &Program, var: VarId) -> Side {
     // A run may replace the buffer of a parameter that it changes outside of updates, which it can do on the backend
     // only.
     let is_own = program.outputs().contains(&var) || changed_in_use(program).any(|changed| changed == var);
-    match is_read && !is_own && readers.all(|reader| Side::of(backend, program, reader) == Some(Side::Fallback)) {
+    match is_read
+        && !is_own
+        && readers.all(|reader| Side::of(backend, program, reader) == Some(Side::Fallback))
+    {
         true => Side::Fallback,
         false => Side::Own,
     }

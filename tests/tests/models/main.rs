@@ -9,6 +9,9 @@ use paddle::core::text;
 
 use model::Model;
 
+#[cfg(feature = "wgpu")]
+#[path = "../../../paddle-kernels/tests/support/card.rs"]
+mod card;
 #[path = "../oracle/models.rs"]
 mod exported;
 mod model;

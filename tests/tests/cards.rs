@@ -1,0 +1,152 @@
+//! Networks on a card: they train as on the CPU but for rounding, and fail with the same errors.
+
+#[path = "../../paddle-kernels/tests/support/card.rs"]
+mod card;
+
+use paddle::{
+    Adam, Cpu, Network, Options, Parameters, Rows, Sgd, Trainable, Trainer, Wgpu, WgpuError, infer, network,
+};
+
+use card::card;
+
+/// The costs of steps on the card and on the CPU, and the parameters on both afterwards.
+fn trains_alike<S: Trainable>(net: &Network<S>, rows: impl Rows<S> + Copy, steps: usize, tolerance: f32) {
+    let Some(card) = card() else { return };
+    let mut there = Parameters::create_on(card.clone(), net, 3).unwrap();
+    let mut here = Parameters::create_with_seed(net, 3).unwrap();
+    let (mut on_card, mut on_cpu) =
+        (Trainer::new(Adam::new(0.01)).seed(5), Trainer::new(Adam::new(0.01)).seed(5));
+    for step in 0..steps {
+        let found = on_card.step(net, &mut there, rows).unwrap().cost();
+        let expected = on_cpu.step(net, &mut here, rows).unwrap().cost();
+        let distance = (found - expected).abs() / expected.abs().max(1e-3);
+        assert!(distance < tolerance, "step {step}: {found} on the card, {expected} on the CPU");
+    }
+    for name in here.names() {
+        let (found, expected) = (there.get::<f32>(name).unwrap(), here.get::<f32>(name).unwrap());
+        let distance = found.iter().zip(&expected).map(|(x, y)| (x - y).abs()).fold(0.0, f32::max);
+        assert!(distance < 20.0 * tolerance, "`{name}` differs by {distance}");
+    }
+}
+
+fn wave(i: usize) -> f32 {
+    ((i * 7919 % 1000) as f32 / 500.0 - 1.0) * 1.5
+}
+
+#[test]
+fn layers_with_every_kind_of_activation() {
+    let net = network!(|x: Tensor<f32, _, 6>, label: Tensor<i64, _, 1>| {
+        let hidden = gelu(layer_norm(fc(x, 16)));
+        let more = tanh(fc(hidden, 12)) * sigmoid(fc(hidden, 12));
+        mean(softmax_with_cross_entropy(fc(more, 4), label))
+    });
+    let rows: Vec<_> =
+        (0..37).map(|i| net.row([0, 1, 2, 3, 4, 5].map(|j| wave(6 * i + j)), (i % 4) as i64)).collect();
+    trains_alike(&net, &rows, 12, 2e-4);
+}
+
+#[test]
+fn rows_branch_and_loop() {
+    let net = network!(|x: Tensor<f32, _, 3>, y: Tensor<f32, _, 1>| {
+        let mut state = fc(x, 4, act = tanh);
+        let mut left = reduce_sum(abs(x), dim = [1], keep_dim = true);
+        while left > 0.5 {
+            state = tanh(fc(state, 4));
+            left = left - 0.7;
+        }
+        let answer = if y > 0.0 { fc(state, 1) } else { scale(fc(state, 1), 2.0) };
+        mean(square(answer - y))
+    });
+    let row = |i| net.row([wave(3 * i), wave(3 * i + 1), wave(3 * i + 2)], [wave(i)]);
+    let rows: Vec<_> = (0..29).map(row).collect();
+    trains_alike(&net, &rows, 8, 5e-4);
+}
+
+#[test]
+fn sentences_of_any_length() {
+    let net = network!(|words: Seq<i64>, label: Tensor<i64, _, 1>| {
+        let vectors = embedding(words, [50, 8]);
+        let mut state = 0.0;
+        for word in vectors {
+            state = tanh(fc(concat(word, state), 8));
+        }
+        let most = sequence_pool(vectors, pool_type = max);
+        mean(softmax_with_cross_entropy(fc(concat(state, most), 3), label))
+    });
+    let row = |i: usize| {
+        let words: Vec<i64> = (0..i * 5 % 11).map(|j| ((i * 31 + j * 17) % 50) as i64).collect();
+        net.row(words, (i % 3) as i64)
+    };
+    let rows: Vec<_> = (0..23).map(row).collect();
+    trains_alike(&net, &rows, 8, 5e-4);
+}
+
+#[test]
+fn images() {
+    let net = network!(|image: Tensor<f32, _, 1, 9, 9>, label: Tensor<i64, _, 1>| {
+        let edges = relu(batch_norm(conv2d(image, 6, 3, padding = same)));
+        let halves = pool2d(edges, 2, kind = max);
+        let shapes = dropout(relu(conv2d(halves, 8, 3, stride = 2)), 0.25);
+        mean(softmax_with_cross_entropy(fc(shapes, 5), label))
+    });
+    let row = |i: usize| {
+        let image: [[[f32; 9]; 9]; 1] = std::array::from_fn(|_| {
+            std::array::from_fn(|y| std::array::from_fn(|x| wave(i * 81 + y * 9 + x)))
+        });
+        net.row(image, (i % 5) as i64)
+    };
+    let rows: Vec<_> = (0..11).map(row).collect();
+    trains_alike(&net, &rows, 6, 1e-3);
+}
+
+#[test]
+fn what_a_card_has_learned_is_saved_and_runs_on_the_cpu() {
+    let Some(card) = card() else { return };
+    let net = network!(|x: Tensor<f32, _, 2>, y: Tensor<f32, _, 1>| {
+        let line = fc(x, 1);
+        (mean(square(line - y)), line)
+    });
+    let rows: Vec<_> = (0..8).map(|i| net.row([wave(i), wave(i + 9)], [wave(i) * 2.0])).collect();
+    let mut there = Parameters::create_on(card.clone(), &net, 0).unwrap();
+    let mut trainer = Trainer::new(Sgd::new(0.1));
+    trainer
+        .train(&net, &mut there, rows.clone().passes(20).batch(4), Options::default(), |_| Ok(()))
+        .unwrap();
+    let file = std::env::temp_dir().join(format!("paddle-card-{}.safetensors", std::process::id()));
+    there.save(&file).unwrap();
+    let mut here = Parameters::create(&net).unwrap();
+    here.load(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(here.get::<f32>("line.w").unwrap(), there.get::<f32>("line.w").unwrap());
+    let (found, expected) = (infer(&net, &there, &rows).unwrap(), infer(&net, &here, &rows).unwrap());
+    let (found, expected) = (found.get::<f32>("line").unwrap(), expected.get::<f32>("line").unwrap());
+    assert!(found.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-5));
+}
+
+#[test]
+fn a_class_that_does_not_exist_is_the_error_of_the_cpu() {
+    let Some(card) = card() else { return };
+    let net = network!(|x: Tensor<f32, _, 2>, label: Tensor<i64, _, 1>| {
+        mean(softmax_with_cross_entropy(fc(x, 3), label))
+    });
+    let rows = [net.row([0.0, 1.0], 2), net.row([1.0, 0.0], 7), net.row([1.0, 0.0], 9)];
+    let mut there = Parameters::create_on(card.clone(), &net, 0).unwrap();
+    let mut here = Parameters::create(&net).unwrap();
+    let found = Trainer::new(Sgd::new(0.1)).step(&net, &mut there, &rows).unwrap_err().to_string();
+    let expected = Trainer::new(Sgd::new(0.1)).step(&net, &mut here, &rows).unwrap_err().to_string();
+    assert!(found.contains("the class id of row 1 is 7"), "{found}");
+    assert_eq!(found, expected);
+    // Nothing has changed, and the next step is like any other.
+    assert_eq!(there.get::<f32>("fc_0.w").unwrap(), here.get::<f32>("fc_0.w").unwrap());
+    let good = [net.row([0.0, 1.0], 2)];
+    assert!(Trainer::new(Sgd::new(0.1)).step(&net, &mut there, &good).unwrap().cost() > 0.0);
+}
+
+#[test]
+fn a_card_that_is_not_there_is_an_error_with_those_that_are() {
+    let error = Wgpu::new(99, Cpu::new().unwrap()).unwrap_err();
+    assert!(matches!(&error, WgpuError::Missing { number: 99, .. }), "{error}");
+    if let Some(card) = card() {
+        assert!(error.to_string().contains(&card.card().name), "{error}");
+    }
+}
