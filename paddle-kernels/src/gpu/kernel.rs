@@ -42,9 +42,23 @@ impl Grid {
     }
 }
 
-/// What says why a launch failed, from the position that it reports: the operand whose elements were looked at, and the message
-/// for the element at the position. Sizes are those of the launch.
-pub(super) type Explain = Arc<dyn Fn(i64, usize, &[usize]) -> KernelError + Send + Sync>;
+/// What says why a launch failed, from the position that it reports, and the whole numbers of 64 bits among its operands.
+pub(super) type Explain = Arc<dyn Fn(&Evidence<'_>, usize) -> KernelError + Send + Sync>;
+
+/// The operands of a launch that failed.
+pub(super) struct Evidence<'a> {
+    /// The sizes of the launch.
+    pub(super) sizes: &'a [usize],
+    /// Gives an element of an operand, by the operand's number and the element's.
+    pub(super) number: &'a dyn Fn(usize, usize) -> i64,
+}
+
+impl Evidence<'_> {
+    /// All offsets of an operand with this shape.
+    pub(super) fn offsets(&self, operand: usize, shape: &[Extent]) -> Vec<i64> {
+        (0..product(shape, self.sizes)).map(|at| (self.number)(operand, at)).collect()
+    }
+}
 
 /// One dispatch of a kernel.
 pub(super) struct Stage {
@@ -57,8 +71,8 @@ pub(super) struct Kernel {
     pub(super) stages: Vec<Stage>,
     /// The memory beside its operands, in words. Operands behind those of the group are in it.
     pub(super) scratch: Vec<Vec<Extent>>,
-    /// Why a launch may fail, and the operand of whole numbers that is to blame.
-    pub(super) explain: Option<(usize, Explain)>,
+    /// Why a launch may fail.
+    pub(super) explain: Option<Explain>,
 }
 
 impl Kernel {
@@ -88,11 +102,19 @@ impl Kernel {
     /// Says why launches fail.
     pub(super) fn explain(
         mut self,
+        explain: impl Fn(&Evidence<'_>, usize) -> KernelError + Send + Sync + 'static,
+    ) -> Self {
+        self.explain = Some(Arc::new(explain));
+        self
+    }
+
+    /// Says why launches fail in which an operand has a whole number that it may not have.
+    pub(super) fn explain_number(
+        self,
         operand: usize,
         explain: impl Fn(i64, usize, &[usize]) -> KernelError + Send + Sync + 'static,
     ) -> Self {
-        self.explain = Some((operand, Arc::new(explain)));
-        self
+        self.explain(move |evidence, at| explain((evidence.number)(operand, at), at, evidence.sizes))
     }
 }
 

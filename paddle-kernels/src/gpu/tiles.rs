@@ -57,6 +57,7 @@ impl Product {
         let tiles = |size: Unsigned| (size + u(TILE - 1)) / u(TILE);
         let (down, across) = (tiles(m), tiles(n));
         let (left, right) = (Shared::<Float>::new(TILE * DEPTH), Shared::<Float>::new(TILE * DEPTH));
+        let result = Shared::<Float>::new(TILE * TILE);
         let lane = lane();
         let (row, column) = (lane / u(ACROSS) * u(PART), lane % u(ACROSS) * u(PART));
         for_each(workgroup(), down * across * scalar(&self.matrices), workgroups(), |tile| {
@@ -101,14 +102,18 @@ impl Product {
                 });
                 barrier();
             });
+            // The tile goes through shared memory, so that neighbouring threads store neighbours.
             for i in 0..PART {
                 for j in 0..PART {
-                    let (row, column) = (first_row + row + u(i), first_column + column + u(j));
-                    when(row.less(m) & column.less(n), || {
-                        store(matrix, row, column, sums[(i * PART + j) as usize].get());
-                    });
+                    result.set((row + u(i)) * u(TILE) + column + u(j), sums[(i * PART + j) as usize].get());
                 }
             }
+            barrier();
+            for_each(lane, u(TILE * TILE), u(LANES), |at| {
+                let (row, column) = (first_row + at / u(TILE), first_column + at % u(TILE));
+                when(row.less(m) & column.less(n), || store(matrix, row, column, result.get(at)));
+            });
+            barrier();
         });
     }
 

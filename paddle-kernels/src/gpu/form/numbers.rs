@@ -150,6 +150,11 @@ impl Unsigned {
         Unsigned::choose(self.less(other), self, other)
     }
 
+    /// The larger number.
+    pub(in crate::gpu) fn max_with(self, other: Unsigned) -> Unsigned {
+        Unsigned::choose(self.less(other), other, self)
+    }
+
     /// The upper half of a product of 64 bits.
     pub(in crate::gpu) fn multiply_high(self, other: Unsigned) -> Unsigned {
         let (half, mask) = (Unsigned::of(16), Unsigned::of(0xffff));

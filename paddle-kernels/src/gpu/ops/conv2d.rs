@@ -4,10 +4,11 @@ use paddle_core::ops::{Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose};
 use paddle_core::plan::{Extent, Unsupported};
 
 use super::Compile;
+use super::elementwise::finish;
 use crate::gpu::form::{Float, Register, Truth, Unsigned, scalar};
 use crate::gpu::index::position;
 use crate::gpu::kernel::{Kernel, unsupported};
-use crate::gpu::tensor::{Call, Tensor};
+use crate::gpu::tensor::{Call, Element, Tensor};
 use crate::gpu::tiles::Product;
 
 /// The sizes of a convolution: of images `[N, C, H, W]`, filters `[M, C / groups, h, w]`, and results.
@@ -106,7 +107,7 @@ fn forward(call: Call<'_>, sizes: &Sizes) -> Kernel {
         by_terms: [false, true],
     };
     product.stage(Kernel::new(), |product| {
-        let (x, w, out) = (call.input(0), call.input(1), call.output(0));
+        let (x, w) = (call.input(0), call.input(1));
         let of_x = |group: Unsigned, row: Unsigned, term: Unsigned| {
             let (place, tap) = (position(row, &product.m), position(term, &product.k));
             let ((y, has_y), (x_, has_x)) =
@@ -118,7 +119,11 @@ fn forward(call: Call<'_>, sizes: &Sizes) -> Kernel {
         let of_w = |group, column, term| w.float(filter(group, column) * scalar(&filters[1..]) + term);
         product.tiles(&of_x, &of_w, &|group, row, column, sum| {
             let place = position(row, &product.m);
-            out.set(at(results, [place[0], filter(group, column), place[1], place[2]]), sum);
+            finish(
+                &call,
+                at(results, [place[0], filter(group, column), place[1], place[2]]),
+                Element::Float(sum),
+            );
         });
     })
 }
@@ -135,7 +140,7 @@ fn backward(call: Call<'_>, sizes: &Sizes, grad: usize) -> Kernel {
         by_terms: [false, false],
     };
     product.stage(Kernel::new(), |product| {
-        let (grad, w, out) = (call.input(grad), call.input(1), call.output(0));
+        let (grad, w) = (call.input(grad), call.input(1));
         let filter = |group: Unsigned, number: Unsigned| group * Unsigned::of(sizes.of_group as u32) + number;
         let of_grad = |group: Unsigned, row: Unsigned, term: Unsigned| {
             let (place, tap) = (position(row, &product.m), position(term, &product.k));
@@ -150,7 +155,7 @@ fn backward(call: Call<'_>, sizes: &Sizes, grad: usize) -> Kernel {
         product.tiles(&of_grad, &of_w, &|group, row, column, sum| {
             let place = position(row, &product.m);
             let channel = group * scalar(&[filters[1]]) + column;
-            out.set(at(images, [place[0], channel, place[1], place[2]]), sum);
+            finish(&call, at(images, [place[0], channel, place[1], place[2]]), Element::Float(sum));
         });
     })
 }
@@ -167,7 +172,7 @@ fn of_filters(call: Call<'_>, sizes: &Sizes) -> Kernel {
         by_terms: [true, true],
     };
     product.stage(Kernel::new(), |product| {
-        let (x, grad, out) = (call.input(0), call.input(2), call.output(0));
+        let (x, grad) = (call.input(0), call.input(2));
         let filter = |group: Unsigned, row: Unsigned| group * Unsigned::of(sizes.of_group as u32) + row;
         let of_grad = |group, row, term| {
             let place = position(term, &product.k);
@@ -181,18 +186,26 @@ fn of_filters(call: Call<'_>, sizes: &Sizes) -> Kernel {
             if_there(&x, has_y & has_x, at(images, [place[0], channel, y, x_]))
         };
         product.tiles(&of_grad, &of_x, &|group, row, column, sum| {
-            out.set(filter(group, row) * scalar(&filters[1..]) + column, sum);
+            finish(&call, filter(group, row) * scalar(&filters[1..]) + column, Element::Float(sum));
         });
     })
 }
 
 impl Compile for Conv2d {
+    fn finishes(&self) -> bool {
+        true
+    }
+
     fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
         Ok(forward(call, &Sizes::new(self, call.shape(0), call.shape(1), call.out_shape(0))?))
     }
 }
 
 impl Compile for Conv2dTranspose {
+    fn finishes(&self) -> bool {
+        true
+    }
+
     fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
         // The roles are exchanged: the convolution's images are the result, and its result is the input.
         Ok(backward(call, &Sizes::new(&self.conv(), call.out_shape(0), call.shape(1), call.shape(0))?, 0))
@@ -200,6 +213,10 @@ impl Compile for Conv2dTranspose {
 }
 
 impl Compile for Conv2dGrad {
+    fn finishes(&self) -> bool {
+        true
+    }
+
     fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
         let sizes = Sizes::new(&self.conv, call.shape(0), call.shape(1), call.shape(2))?;
         Ok(match self.of {

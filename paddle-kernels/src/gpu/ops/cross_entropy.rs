@@ -73,8 +73,9 @@ fn explained(kernel: Kernel, call: &Call<'_>, soft: bool) -> Kernel {
         return kernel;
     }
     let classes = rows(call.shape(0)).1;
-    kernel
-        .explain(call.input_number(1), move |id, row, sizes| class_out_of_range(id, row, classes.get(sizes)))
+    kernel.explain_number(call.input_number(1), move |id, row, sizes| {
+        class_out_of_range(id, row, classes.get(sizes))
+    })
 }
 
 impl Compile for SoftmaxWithCrossEntropy {

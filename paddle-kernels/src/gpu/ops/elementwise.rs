@@ -36,6 +36,23 @@ pub(super) fn compile(group: &Group) -> Result<Kernel, Unsupported> {
     }))
 }
 
+/// Whether the epilogue of a group can be computed with each element of its body's result.
+pub(super) fn fits(group: &Group, shape: &[Extent]) -> bool {
+    let mut read = group.epilogue.iter().flat_map(GroupOp::read);
+    read.all(|operand| broadcasts(&group.ty(operand).shape, shape))
+}
+
+/// Stores an element of the first result of a body, and what the epilogue makes of it.
+pub(super) fn finish(call: &Call<'_>, index: Unsigned, value: Element) {
+    let (group, result) = (call.group, call.op.outputs[0]);
+    if let Operand::Output(_) = result {
+        call.output(0).store(index, value);
+    }
+    for (output, value) in evaluate(group, call.out_shape(0), index, HashMap::from([(result, value)])) {
+        Tensor::new(group.inputs.len() + output, &group.outputs[output]).store(index, value);
+    }
+}
+
 /// Compiles an operator that takes elements one by one, but whose group has it as a body.
 pub(super) fn compile_alone(call: Call<'_>) -> Result<Kernel, Unsupported> {
     let shape = call.out_shape(0).to_vec();

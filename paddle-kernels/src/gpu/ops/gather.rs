@@ -33,8 +33,9 @@ fn place(
 }
 
 fn explained(kernel: Kernel, call: &Call<'_>, size: Extent) -> Kernel {
-    kernel
-        .explain(call.input_number(1), move |index, at, sizes| index_out_of_range(index, at, size.get(sizes)))
+    kernel.explain_number(call.input_number(1), move |index, at, sizes| {
+        index_out_of_range(index, at, size.get(sizes))
+    })
 }
 
 impl Compile for Gather {
@@ -133,7 +134,7 @@ impl Compile for OneHot {
         });
         match self.allow_out_of_range {
             true => Ok(kernel),
-            false => Ok(kernel.explain(call.input_number(0), move |id, row, sizes| {
+            false => Ok(kernel.explain_number(call.input_number(0), move |id, row, sizes| {
                 class_out_of_range(id, row, depth.get(sizes))
             })),
         }

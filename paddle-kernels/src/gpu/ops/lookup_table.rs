@@ -21,7 +21,9 @@ fn entry(ids: &Tensor, row: Unsigned, count: Extent, padding_idx: i64) -> (Unsig
 
 fn explained(kernel: Kernel, call: &Call<'_>) -> Kernel {
     let count = call.shape(1)[0];
-    kernel.explain(call.input_number(0), move |id, at, sizes| entry_out_of_range(id, at, count.get(sizes)))
+    kernel.explain_number(call.input_number(0), move |id, at, sizes| {
+        entry_out_of_range(id, at, count.get(sizes))
+    })
 }
 
 impl Compile for LookupTable {

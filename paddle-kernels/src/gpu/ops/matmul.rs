@@ -4,17 +4,18 @@ use paddle_core::ops::{Contract, Matmul};
 use paddle_core::plan::{Extent, Unsupported};
 
 use super::Compile;
+use super::elementwise::finish;
 use crate::gpu::form::{Unsigned, scalar};
 use crate::gpu::index::broadcast;
 use crate::gpu::kernel::Kernel;
-use crate::gpu::tensor::Call;
+use crate::gpu::tensor::{Call, Element};
 use crate::gpu::tiles::Product;
 
 /// Compiles products of factors that are stored as `[m, k]` and `[k, n]`, or transposed. `factors` are the axes that number the
 /// matrices of each.
 fn compile(call: Call<'_>, product: &Product, trans: [bool; 2], factors: [&[Extent]; 2]) -> Kernel {
     product.stage(Kernel::new(), |product| {
-        let (x, y, out) = (call.input(0), call.input(1), call.output(0));
+        let (x, y) = (call.input(0), call.input(1));
         let [m, n, k] = [&product.m, &product.n, &product.k].map(|extents| scalar(extents));
         let base = |of: &[Extent], matrix: Unsigned| broadcast(matrix, of, &product.matrices) * k;
         let of_x = |matrix, row, term| {
@@ -25,12 +26,17 @@ fn compile(call: Call<'_>, product: &Product, trans: [bool; 2], factors: [&[Exte
             let at = if trans[1] { column * k + term } else { term * n + column };
             y.float(base(factors[1], matrix) * n + at)
         };
-        product
-            .tiles(&of_x, &of_y, &|matrix, row, column, sum| out.set((matrix * m + row) * n + column, sum));
+        product.tiles(&of_x, &of_y, &|matrix, row, column, sum| {
+            finish(&call, (matrix * m + row) * n + column, Element::Float(sum))
+        });
     })
 }
 
 impl Compile for Matmul {
+    fn finishes(&self) -> bool {
+        true
+    }
+
     fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
         let (mut x, mut y) = (call.shape(0).to_vec(), call.shape(1).to_vec());
         let mut out = call.out_shape(0).to_vec();
@@ -62,6 +68,10 @@ impl Compile for Matmul {
 }
 
 impl Compile for Contract {
+    fn finishes(&self) -> bool {
+        true
+    }
+
     fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
         let (_, k) = call.shape(0).split_last().expect("the shape rule wants two axes");
         let out = call.out_shape(0);

@@ -14,10 +14,13 @@ mod normalise;
 mod pool2d;
 mod reduce;
 mod reshape;
+mod sequence_pad;
+mod sequence_pairs;
 mod sequence_pool;
 mod sequence_tokens;
 mod slice;
 mod softmax;
+mod top_k;
 mod update;
 
 use paddle_core::ops::*;
@@ -35,7 +38,12 @@ trait Compile {
         true
     }
 
-    /// The kernel of this operator alone.
+    /// Whether the kernel computes an epilogue with each element of its result.
+    fn finishes(&self) -> bool {
+        false
+    }
+
+    /// The kernel of this operator, and of the epilogue if it [finishes](Compile::finishes) one.
     fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
         elementwise::compile_alone(call)
     }
@@ -63,6 +71,11 @@ pub(super) fn supports(op: &Op, types: &[DType]) -> bool {
     !types.contains(&DType::F64) && compiler(op).is_supported(types)
 }
 
+/// Whether the operator's kernel computes an epilogue.
+pub(super) fn finishes(op: &Op) -> bool {
+    compiler(op).finishes()
+}
+
 /// Compiles a group of operators.
 pub(super) fn compile(group: &Group) -> Result<Kernel, Unsupported> {
     for op in group.operators() {
@@ -74,6 +87,11 @@ pub(super) fn compile(group: &Group) -> Result<Kernel, Unsupported> {
     }
     let mut operators = group.operators();
     match (&group.body, operators.next(), operators.next()) {
+        (Some(Body::Operator(op)), Some(_), Some(_))
+            if finishes(&op.op) && elementwise::fits(group, &group.ty(op.outputs[0]).shape) =>
+        {
+            compiler(&op.op).compile(Call { group, op })
+        }
         (Some(Body::Operator(_)), Some(op), None) => compiler(&op.op).compile(Call { group, op }),
         (None, Some(_), _) => elementwise::compile(group),
         (Some(Body::Updates(updates)), ..) => {
@@ -126,7 +144,6 @@ lacks!(
 
 // The CPU runs these.
 lacks!(
-    Accuracy,
     AssignValue,
     Auc,
     CrfDecoding,
@@ -134,10 +151,8 @@ lacks!(
     Custom,
     GatherNd,
     GaussianRandom,
-    GroupNormGrad,
     Interpolate,
     InterpolateGrad,
-    LayerNormGrad,
     LinearChainCrf,
     LinearChainCrfGrad,
     Lrn,
@@ -149,22 +164,13 @@ lacks!(
     SequenceAlign,
     SequenceConcat,
     SequenceConcatGrad,
-    SequenceGather,
-    SequenceGatherGrad,
-    SequencePad,
-    SequenceProduct,
     SequenceReshape,
-    SequenceSpread,
-    SequenceUnpad,
-    SequenceWeigh,
     SequenceWhere,
     TakeAlongAxis,
     TakeAlongAxisGrad,
-    TopK,
     TruncatedGaussianRandom,
     Unfold,
     UnfoldGrad,
     UniformRandom,
-    UpdateRows,
     WarpCtc,
 );

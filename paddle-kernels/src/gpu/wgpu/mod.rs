@@ -91,6 +91,10 @@ impl Backend for Wgpu {
         super::ops::supports(op, types)
     }
 
+    fn fuses(&self, body: &Op) -> bool {
+        super::ops::finishes(body)
+    }
+
     fn gathers(&self, update: &Op) -> bool {
         matches!(update, Op::Update(_)) && self.supports(update, &[])
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use paddle_core::memory::OutOfMemory;
-use paddle_core::plan::{Fault, HostSliceMut, KernelError, Launch, Memories, Memory, Token};
+use paddle_core::plan::{Fault, HostSliceMut, KernelError, Launch, Location, Memories, Memory, Token};
 use wgpu::{
     BindGroupDescriptor, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferUsages,
     CommandEncoder, CommandEncoderDescriptor, ComputePass, ComputePassDescriptor,
@@ -12,19 +12,19 @@ use wgpu::{
 use super::device::{Device, FIRST_MEMORY, LAUNCH_BYTES};
 use super::{Kernel, WORD, elements};
 use crate::gpu::form::{Form, Word, wgsl};
+use crate::gpu::kernel::{Evidence, Explain};
 
 /// The most launches that are submitted together.
 const MOST_LAUNCHES: usize = 256;
 /// The words of a fault: whether there is one, the number of its launch, and the least position that failed.
 const FAULT_BYTES: usize = 16;
 
-/// A launch that may fail: its number, and where its elements are that may be to blame.
+/// A launch that may fail: its number, its sizes, and where its operands are.
 struct Blamed {
     launch: u32,
-    buffer: Buffer,
-    offset: usize,
-    /// The error for an element, at this position.
-    error: Box<dyn Fn(i64, usize) -> KernelError + Send + Sync>,
+    sizes: Vec<usize>,
+    operands: Vec<(Buffer, usize)>,
+    explain: Explain,
 }
 
 /// Launches and copies of one executor.
@@ -175,15 +175,20 @@ impl Queue {
                 self.submit();
             }
         }
-        if let Some((operand, _)) = &kernel.kernel.explain {
-            let location = launch.locations[*operand];
-            let (sizes, explain) =
-                (launch.sizes.to_vec(), kernel.kernel.explain.as_ref().map(|(_, explain)| explain.clone()));
+        if let Some(explain) = &kernel.kernel.explain {
+            // What is read for its shape only is nowhere.
+            let used = |operand: usize| {
+                kernel.kernel.stages.iter().any(|stage| stage.form.operands.contains(&operand))
+            };
+            let place = |(operand, location): (usize, &Location)| match used(operand) {
+                true => (memories.get(location.memory).buffer.clone(), location.offset),
+                false => (self.fault.clone(), 0),
+            };
             self.blamed.push(Blamed {
                 launch: launch.number,
-                buffer: memories.get(location.memory).buffer.clone(),
-                offset: location.offset,
-                error: Box::new(move |value, at| explain.as_ref().expect("it explains")(value, at, &sizes)),
+                sizes: launch.sizes.to_vec(),
+                operands: launch.locations.iter().enumerate().map(place).collect(),
+                explain: explain.clone(),
             });
         }
     }
@@ -302,12 +307,17 @@ impl Queue {
         };
         let error = match self.blamed.iter().find(|blamed| blamed.launch == launch) {
             Some(blamed) => {
-                let mut found = [0i64];
-                let offset = blamed.offset + position as usize * size_of::<i64>();
-                let taken = self.device.download(&blamed.buffer, offset, size_of::<i64>(), |bytes| {
-                    elements::from_words(bytes, HostSliceMut::I64(&mut found));
-                });
-                taken.map_or_else(|error| error, |()| (blamed.error)(found[0], position as usize))
+                let number = |operand: usize, at: usize| {
+                    let (buffer, offset) = &blamed.operands[operand];
+                    let mut found = [0i64];
+                    let at = offset + at * size_of::<i64>();
+                    // A card that is gone has other errors.
+                    let _ = self.device.download(buffer, at, size_of::<i64>(), |bytes| {
+                        elements::from_words(bytes, HostSliceMut::I64(&mut found));
+                    });
+                    found[0]
+                };
+                (blamed.explain)(&Evidence { sizes: &blamed.sizes, number: &number }, position as usize)
             }
             None => KernelError::Value { message: "an element is out of range".into() },
         };
