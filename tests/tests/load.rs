@@ -114,7 +114,7 @@ fn fetched(outputs: &Outputs, k: usize, expected: &Tensor) -> Result<Tensor, Str
     .map_err(|error| error.to_string())
 }
 
-/// Models that `oracle/models.py` wrote with the real PaddlePaddle, in the folder `PADDLE_MODELS`: a table of what
+/// Models that `oracle/saved_models` wrote with the real PaddlePaddle, in the folder `PADDLE_MODELS`: a table of what
 /// becomes of each.
 #[test]
 fn models_of_a_folder() {
@@ -189,7 +189,7 @@ fn all_that_is_not_supported() {
     assert_eq!(
         unsupported.to_string(),
         "the program cannot be run, for 4 reasons:\n\
-         - variable `z`: its elements are COMPLEX64; supported are BOOL, INT32, INT64, FP32 and FP64\n\
+         - variable `z`: its elements are COMPLEX64; supported are BOOL, INT8, INT16, INT32, INT64, UINT8, FP16, BF16, FP32 and FP64\n\
          - block 0, operator 2 `psroi_pool`: there is no such operator here\n\
          - block 1, operator 0 `fusion_lstm`: there is no such operator here\n\
          - block 0, operator 5 `maxout`: this form of it is not supported: X is f32[_, 4], groups = 3"

@@ -113,6 +113,18 @@ impl<'a> Reader<'a> {
         Ok(self.versions.write(&self.blocks, 0, name, id)?)
     }
 
+    /// The declaration of a variable that is visible in a block.
+    pub(super) fn declaration(&self, block: usize, name: &str) -> Option<&'a VarDesc> {
+        let mut at = Some(block);
+        while let Some(block) = at {
+            if let Some(&var) = self.blocks[block].declared.get(name) {
+                return Some(var);
+            }
+            at = self.blocks[block].parent;
+        }
+        None
+    }
+
     /// The type of a variable: the exact one if it is written, otherwise the one in its description. There, an unknown
     /// leading dimension is the batch, and each other unknown one is a size of its own. Sequences have the tokens
     /// `tokens`, or new ones.
