@@ -13,8 +13,8 @@ use crate::row_sums::SentRows;
 
 /// A source of the rows of tables.
 pub(super) trait Rows: Send {
-    /// The elements of rows of a piece that a server has, one row after the other.
-    fn rows(&mut self, from: u32, piece: &str, ids: &[i64]) -> Result<Bytes, ExchangeError>;
+    /// The elements of rows of a piece that a server has, one row after the other. None if all of the piece is in the parameters.
+    fn rows(&mut self, from: u32, piece: &str, ids: &[i64]) -> Result<Option<Bytes>, ExchangeError>;
 }
 
 /// What has come and what is to go, by piece.
@@ -103,7 +103,7 @@ impl Exchange for Mailbox {
         let Some(mut source) = self.open().rows.take() else { return Ok(false) };
         let rows = source.rows(from, piece, ids);
         self.open().rows = Some(source);
-        let rows = rows?;
+        let Some(rows) = rows? else { return Ok(false) };
         match fill(into, &rows) {
             true => Ok(true),
             false => Err(failed(format!(

@@ -68,13 +68,13 @@ impl Drop for Ending {
 struct Asking(Sender<Input>);
 
 impl Rows for Asking {
-    fn rows(&mut self, from: u32, piece: &str, ids: &[i64]) -> Result<Bytes, ExchangeError> {
+    fn rows(&mut self, from: u32, piece: &str, ids: &[i64]) -> Result<Option<Bytes>, ExchangeError> {
         let (answer, answered) = mpsc::channel();
         let failed = |message: &str| ExchangeError { message: message.to_string() };
         let ask = Input::Ask { server: from, piece: piece.to_string(), ids: ids.to_vec(), answer };
         self.0.send(ask).map_err(|_| failed("the trainer has ended"))?;
         match answered.recv_timeout(ROWS_WITHIN) {
-            Ok(Ok(rows)) => Ok(rows),
+            Ok(Ok(rows)) => Ok(Some(rows)),
             Ok(Err(why)) => Err(failed(&why)),
             Err(_) => Err(failed(&format!("server {from} gave no rows of `{piece}` in time"))),
         }

@@ -36,6 +36,45 @@ pub(super) struct StepDesc {
     pub(super) parts: Vec<PartDesc>,
 }
 
+/// What a rank says to another one that needs rows of tables.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct RowsDesc {
+    /// Whether it is asked for all rows, for whoever reads parameters, and not for those of a step.
+    #[prost(bool, tag = "10")]
+    pub(super) all: bool,
+    /// The rows of each of its pieces.
+    #[prost(message, repeated, tag = "11")]
+    pub(super) pieces: Vec<PieceRows>,
+}
+
+/// Rows of a piece.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct PieceRows {
+    #[prost(uint32, tag = "1")]
+    pub(super) piece: u32,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub(super) elements: Bytes,
+}
+
+/// Rows that are given to each rank, and those that each has given.
+pub(super) fn exchange(way: &mut dyn Collective, to: Vec<RowsDesc>) -> Result<Vec<RowsDesc>, ClusterError> {
+    let all = to.first().is_some_and(|desc| desc.all);
+    let to = to.into_iter().map(|desc| desc.encode_to_vec().into()).collect();
+    let mut heard = Vec::new();
+    for (rank, bytes) in (0..).zip(way.all_to_all(to)?) {
+        match RowsDesc::decode(bytes) {
+            Ok(desc) if desc.all == all => heard.push(desc),
+            // It is at another place of the program.
+            _ => {
+                let what =
+                    if all { "another step instead of a look at parameters" } else { "something else to do" };
+                return Err(ClusterError::Apart { rank, what: what.to_string() });
+            }
+        }
+    }
+    Ok(heard)
+}
+
 /// A sum over the leaves of a node.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct PartDesc {

@@ -5,6 +5,7 @@ mod clipping;
 mod equals;
 mod programs;
 mod staged;
+mod tables;
 
 use std::collections::BTreeMap;
 
