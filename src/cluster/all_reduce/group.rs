@@ -6,20 +6,20 @@
 //! stage computes its part of all shards instead, and keeps its values.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use paddle_cluster::machine::Update;
-use paddle_cluster::message::{Step, Task};
+use paddle_cluster::message::{Part, Step, Task};
 use paddle_cluster::tree::Node;
 use paddle_core::passes::distribute::{DistributedTraining, Placement};
 use paddle_core::passes::stages::{Stage, StagedTraining};
-use paddle_core::plan::{Arithmetic, RunError};
+use paddle_core::plan::{Arithmetic, ExchangeError, RunError};
 use paddle_engines::collective::Collective;
 use paddle_kernels::cpu::Cpu;
 use prost::Message;
 
-use super::said::{PartDesc, StepDesc, difference, digest, same};
+use super::said::{PartDesc, StepDesc, all_to_all, difference, digest, same, send_ahead};
 use super::stages::Stages;
 use super::tables::{Lookups, Received};
 use super::{Group, Passing};
@@ -74,6 +74,11 @@ struct Waiting {
     header: Bytes,
     leaves: u32,
     updates: Vec<Update<Bytes>>,
+}
+
+/// The rank that updates a piece.
+fn owner_of(placement: &Placement, piece: u32) -> u32 {
+    placement.pieces().get(piece as usize).map_or(0, |piece| piece.server)
 }
 
 /// The leaves that a rank computes of so many.
@@ -263,15 +268,11 @@ impl GroupJob {
         };
         let mut to = vec![said.clone(); self.way()?.size() as usize];
         for part in parts {
-            let owner = self.placement.pieces().get(part.piece as usize).map_or(0, |piece| piece.server);
-            let Node { start, end } = part.node;
-            to[owner as usize].parts.push(PartDesc { piece: part.piece, start, end, sum: part.sum });
+            let owner = owner_of(&self.placement, part.piece);
+            to[owner as usize].parts.push(part.into());
         }
-        let to = to.into_iter().map(|desc| desc.encode_to_vec().into()).collect();
-        let heard = self.together(|way| Ok(way.all_to_all(to)?))?;
+        let heard = self.together(|way| all_to_all(way, to))?;
         let failed_itself = failed.is_some() && !said.follows;
-        let heard = heard.into_iter().map(StepDesc::decode).collect::<Result<Vec<_>, _>>();
-        let heard = heard.map_err(|_| ClusterError::Message { what: "a step" })?;
         let of_others = heard.iter().zip(0..).filter(|(desc, _)| !desc.follows);
         let first = of_others.filter_map(|(desc, rank)| Some((rank, desc.error.as_ref()?))).next();
         match (failed, first) {
@@ -343,8 +344,31 @@ impl GroupJob {
                 stages.way.begin();
                 self.gradients.compute_stage(&task, stages.ahead(said.plan), &stages.way)
             }
-            None => self.gradients.compute(&task, &[]),
+            None => self.compute_and_send(&task),
         }
+    }
+
+    /// Computes shards, and sends their sums to the other ranks while it goes on. Those of this rank's pieces are returned.
+    fn compute_and_send(&mut self, task: &Task<Bytes>) -> Result<Computed, Error> {
+        let ended = || ClusterError::Ended { why: "it is over".to_string() };
+        let way = Arc::new(Mutex::new(self.way.take().ok_or_else(ended)?));
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let (to_others, own, placement) = (Arc::clone(&way), Arc::clone(&kept), self.placement.clone());
+        let outlet = move |parts| {
+            let mut way = to_others.lock().unwrap_or_else(PoisonError::into_inner);
+            let parts = send_ahead(&mut **way, parts, |piece| owner_of(&placement, piece));
+            let parts = parts.map_err(|error| ExchangeError { message: error.to_string() })?;
+            own.lock().unwrap_or_else(PoisonError::into_inner).extend(parts);
+            Ok(())
+        };
+        let computed = self.gradients.compute(task, &[], Some(Box::new(outlet)));
+        // The outlet is gone.
+        self.way = Arc::into_inner(way).map(|way| way.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let mut computed = computed?;
+        let kept = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
+        let part = |PartDesc { piece, start, end, sum }| Part { piece, node: Node::new(start, end), sum };
+        computed.parts.extend(kept.into_iter().map(part));
+        Ok(computed)
     }
 
     /// Applies the step that was computed, and gives the new values to all ranks.
