@@ -62,7 +62,10 @@ fn values_between_commas_tabs_and_others() {
 fn what_is_wrong_with_a_row_is_said_with_its_place() {
     let rows = |rows: &str| mistake(&file("wrong.csv", format!("street,age,rooms\nElm,3,5\n{rows}")));
     assert_eq!(rows("Oak,old,5\n"), ", line 3, column 2: found `old`: invalid float literal");
-    assert_eq!(rows("\n\"Oak\nnorth\",1,2\nElm,1,\n"), ", line 6, column 3: found ``: cannot parse float from empty string");
+    assert_eq!(
+        rows("\n\"Oak\nnorth\",1,2\nElm,1,\n"),
+        ", line 6, column 3: found ``: cannot parse float from empty string"
+    );
     assert_eq!(rows("Oak,1\n"), ", line 3: found 2 columns, expected 3");
     assert_eq!(
         mistake(&file("bytes.csv", b"rooms\n1\n\xff\n")),

@@ -101,13 +101,16 @@ fn wanted_by(
     Ok(wanted)
 }
 
-/// The rows that this rank has got for a step, by piece: their numbers, and their elements.
+/// Rows of a piece: their numbers, ascending, and their elements.
+type Known = (Vec<i64>, Bytes);
+
+/// The rows that this rank has got for a step, by piece.
 #[derive(Clone, Default)]
-pub(super) struct Received(Arc<Mutex<BTreeMap<String, (Vec<i64>, Bytes)>>>);
+pub(super) struct Received(Arc<Mutex<BTreeMap<String, Known>>>);
 
 impl Received {
     /// Forgets what is there, and takes the rows of some pieces.
-    pub(super) fn set(&self, rows: impl IntoIterator<Item = (String, (Vec<i64>, Bytes))>) {
+    pub(super) fn set(&self, rows: impl IntoIterator<Item = (String, Known)>) {
         let mut received = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         received.clear();
         received.extend(rows);
