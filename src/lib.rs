@@ -74,6 +74,7 @@ mod evaluate;
 pub mod event;
 pub mod files;
 mod first_values;
+mod frozen;
 #[doc(hidden)]
 pub mod ghost;
 pub mod guide;

@@ -75,6 +75,7 @@ pub use export::{Export, ExportError, LegaliseError, export, legalise};
 #[cfg(feature = "convert")]
 pub use from_wire::{
     ConvertError, Fault, Unsupported, VariableFault, WirePlace, from_wire, is_known, load, load_params,
+    load_to_train,
 };
 pub use to_wire::{WireProgram, to_wire};
 pub use types::element;

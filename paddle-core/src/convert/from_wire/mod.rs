@@ -24,7 +24,7 @@ use self::operator::Reading;
 pub(super) use self::parameter_values::check_params;
 pub use self::parameter_values::load_params;
 pub use self::rules::is_known;
-pub use self::unsupported::{Unsupported, load};
+pub use self::unsupported::{Unsupported, load, load_to_train};
 use self::versions::Versions;
 use super::dialect::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR};
 use super::types::dim_text;
@@ -74,6 +74,8 @@ struct Reader<'a> {
     gradients: BTreeMap<VarId, VarId>,
     /// Known elements of small values.
     known: BTreeMap<VarId, Vec<Known>>,
+    /// Whether operators that were saved for inference are read as those of a training.
+    trains: bool,
     /// The faults so far, if all of them are wanted.
     found: Option<Vec<ConvertError>>,
 }
@@ -96,6 +98,7 @@ impl<'a> Reader<'a> {
             memory,
             gradients: BTreeMap::new(),
             known: BTreeMap::new(),
+            trains: false,
             found: None,
         })
     }
