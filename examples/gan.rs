@@ -1,7 +1,7 @@
 //! Two networks play against each other: one makes digits, the other tells them from those that people wrote.
 //!
 //! ```text
-//! cargo run --release --example gan -- --seed 2      # pictures and curves in target/gan
+//! cargo run --release --example gan -- --seed 2      # pictures and curves in target/gan; Ctrl-C ends the game early
 //! ```
 
 use std::array;
@@ -15,9 +15,9 @@ use paddle::attribute::network;
 #[cfg(feature = "cluster")]
 use paddle::cluster::Cluster;
 use paddle::data::{digits, split};
-use paddle::plot::{Curve, grid};
+use paddle::plot::grid;
 use paddle::updater::schedule::polynomial;
-use paddle::{Adam, Options, Parameters, Trainer, infer};
+use paddle::{Adam, Options, Parameters, Trainer, Watch, infer};
 
 #[path = "gan/judge.rs"]
 mod judge;
@@ -78,6 +78,20 @@ impl Settings {
         }
         true
     }
+
+    /// How the game is watched. On a cluster it is not interrupted, as all ranks would have to end at the same pass.
+    fn watched(&self) -> Options {
+        let options = Options::default();
+        if !self.draws() {
+            return options;
+        }
+        let options = options.progress().curve(self.folder.join("costs.svg"));
+        #[cfg(feature = "cluster")]
+        if self.cluster.is_some() {
+            return options;
+        }
+        options.interruptible()
+    }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -105,25 +119,32 @@ fn play(settings: &Settings, mut digits: Vec<[[f32; 8]; 8]>) -> Result<Array3<f3
     let (mut g, mut d, mut rng) = (player(), player(), Rng::with_seed(seed));
     let options = Options::default().shards(settings.shards);
     let (only_g, only_d) = (options.clone().freeze(gan::params::D), options.freeze(gan::params::G));
-    let mut curve = Curve::new(["d1: real is told from made", "d0: made is taken for real"]);
     let always = noise(&mut rng, 100);
     std::fs::create_dir_all(folder)?;
+    // The costs of `d1`, that real is told from made, and of `d0`, that made is taken for real.
+    let mut watch = Watch::new("gan", ["told", "taken"], &settings.watched(), 0)?;
     for pass in 1..=passes {
+        watch.begin_pass(pass)?;
         rng.shuffle(&mut digits);
         for images in digits.chunks(64) {
             let made = noise(&mut rng, images.len());
             let rows: Vec<_> = images.iter().zip(made).map(|(&image, noise)| d1.row(image, noise)).collect();
             let told = d.step_with(&d1, &mut parameters, &rows, &only_d)?.cost();
             let taken = g.step_with(&d0, &mut parameters, noise(&mut rng, images.len()), &only_g)?.cost();
-            curve.add([told, taken]);
+            watch.step(images.len(), [told, taken])?;
         }
-        if settings.draws() && (pass % 50 == 0 || pass == passes) {
+        watch.end_pass()?;
+        let is_last = pass == passes || watch.interrupted();
+        if settings.draws() && (pass % 50 == 0 || is_last) {
             let picture = folder.join(format!("pass_{pass:03}.png"));
             grid(&picture, &make(&parameters, &always)?, 10)?;
-            curve.save(folder.join("costs.svg"))?;
-            println!("{}", picture.display());
+            watch.aside(|| println!("{}", picture.display()));
+        }
+        if is_last {
+            break;
         }
     }
+    watch.end()?;
     make(&parameters, &noise(&mut rng, 1000))
 }
 

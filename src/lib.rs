@@ -48,11 +48,11 @@
 //!
 //! | feature, on by default | what is there with it |
 //! | --- | --- |
-//! | `data` | [`data`]: data sets, some of them embedded |
+//! | `data` | [`data`]: files of data and how rows are prepared; data sets, some of them embedded |
 //! | `plot` | [`plot`], [`Options::curve`] |
 //! | `terminal` | the bar of [`Options::progress`], which is lines without it; [`Options::interruptible`] |
 //!
-//! `language` is off by default: `paddle::language` compiles sources at run time. With `default-features = false` the runtime alone is left, which compiles for `wasm32-unknown-unknown`, too.
+//! `images` is off by default: `data::ImageFolder` reads folders of images. So is `language`: `paddle::language` compiles sources at run time. With `default-features = false` the runtime alone is left, which compiles for `wasm32-unknown-unknown`, too.
 
 #![warn(clippy::missing_errors_doc)]
 
@@ -74,6 +74,7 @@ mod evaluate;
 pub mod event;
 pub mod files;
 mod first_values;
+mod frozen;
 #[doc(hidden)]
 pub mod ghost;
 pub mod guide;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use paddle_core::convert::{ConvertError, Fault, load, load_params};
+use paddle_core::convert::{ConvertError, Fault, load_params, load_to_train};
 use paddle_core::memory::OutOfMemory;
 use paddle_core::wire::{ProgramDesc, WireError};
 
@@ -37,6 +37,10 @@ impl Network<Dynamic> {
     ///
     /// `path` is a folder with one model, the model's `.pdmodel` file, or that without its extension, as PaddlePaddle
     /// takes it. The values are in the `.pdiparams` file beside it; a model without parameters has none.
+    ///
+    /// The network computes as it was saved where it is asked by [`infer`](crate::infer()). Its program may be trained, too, once
+    /// it has a cost: then normalisation moves its statistics, which are no parameters of the updater, and dropout drops.
+    /// [`Options::freeze_named`](crate::Options::freeze_named) freezes some of the parameters.
     ///
     /// The network is fed with arrays, by the names that its inputs have in the model.
     ///
@@ -125,7 +129,7 @@ fn is_model(path: &Path) -> bool {
 }
 
 fn of_desc(desc: &ProgramDesc, pdiparams: &[u8]) -> Result<(Network<Dynamic>, Parameters), Error> {
-    let program = load(desc)?;
+    let program = load_to_train(desc)?;
     let records = load_params(desc, &program, pdiparams)?;
     let net = Network::from_program(program)?;
     let mut parameters = Parameters::create(&net)?;

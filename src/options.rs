@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use paddle_core::ops::Program;
 use paddle_core::plan::{Arithmetic, Numbers, Precision};
 
+use crate::frozen::Frozen;
 use crate::parameter_name::ParameterGroup;
 use crate::setting::SettingError;
 
@@ -38,7 +39,7 @@ use crate::setting::SettingError;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// The frozen parameters, in any order.
-    pub(crate) frozen: Vec<ParameterGroup>,
+    pub(crate) frozen: Frozen,
     pub(crate) arithmetic: Arithmetic,
     pub(crate) allows_nan: bool,
     pub(crate) progress: bool,
@@ -84,7 +85,32 @@ impl Options {
     /// Frozen parameters, their states, and the statistics among them keep every bit. Gradients still flow through the
     /// operators that use them. Other calls may train them.
     pub fn freeze(mut self, parameters: impl Into<ParameterGroup>) -> Self {
-        self.frozen.push(parameters.into());
+        self.frozen.add(parameters.into());
+        self
+    }
+
+    /// Freezes the parameters whose names fit a pattern, in which `*` stands for any characters: those of a network that
+    /// was [loaded](crate::Network::load) have no items of Rust.
+    ///
+    /// Calls with these options end in [`ParameterError::NoSuch`](crate::ParameterError::NoSuch) if no parameter of their
+    /// network fits.
+    ///
+    /// ```
+    /// use paddle::{Error, Options, Parameters, Sgd, Trainer, network};
+    ///
+    /// let net = network!(|x: Tensor<f32, _, 2>| mean(square(fc(fc(x, 4, param = "trunk"), 1, param = "head"))));
+    /// let mut parameters = Parameters::create(&net)?;
+    /// let before = parameters.get::<f32>("trunk.w")?.to_owned();
+    /// let mut trainer = Trainer::new(Sgd::new(0.1));
+    /// trainer.step_with(&net, &mut parameters, [[1.0, 2.0]], &Options::default().freeze_named("trunk.*"))?;
+    /// assert_eq!(parameters.get::<f32>("trunk.w")?, before);
+    /// let misspelt = Options::default().freeze_named("trunc.*");
+    /// let error = trainer.step_with(&net, &mut parameters, [[1.0, 2.0]], &misspelt);
+    /// assert!(matches!(error, Err(Error::Parameter(_))));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn freeze_named(mut self, pattern: impl Into<String>) -> Self {
+        self.frozen.add_pattern(pattern.into());
         self
     }
 

@@ -178,18 +178,23 @@ impl SentRows {
         self.at = [at, count];
     }
 
-    /// Adds rows that were sent.
-    pub(crate) fn add(&mut self, piece: &str, ids: &[i64], rows: HostSlice<'_>) -> Result<(), ExchangeError> {
-        match self.tables.iter_mut().find(|(name, _)| name == piece) {
-            Some((_, sums)) => sums.join(self.at, ids, rows),
-            None => Err(ExchangeError { message: format!("nobody takes the rows of `{piece}`") }),
-        }
+    /// Adds rows that were sent. Returns the sum, if the shard was the last.
+    pub(crate) fn add(
+        &mut self,
+        piece: &str,
+        ids: &[i64],
+        rows: HostSlice<'_>,
+    ) -> Result<Option<&RowSum>, ExchangeError> {
+        let Some((_, sums)) = self.tables.iter_mut().find(|(name, _)| name == piece) else {
+            return Err(ExchangeError { message: format!("nobody takes the rows of `{piece}`") });
+        };
+        sums.join(self.at, ids, rows)?;
+        Ok((self.at[0] + 1 == self.at[1]).then_some(&sums.sum))
     }
 
-    /// The sums of all tables, if the shard was the last.
-    pub(crate) fn sums(&self) -> impl Iterator<Item = (&str, &RowSum)> {
-        let is_last = self.at[0] + 1 == self.at[1];
-        self.tables.iter().filter(move |_| is_last).map(|(piece, sums)| (&piece[..], &sums.sum))
+    /// The sum of a table that was made last.
+    pub(crate) fn sum(&self, piece: &str) -> Option<&RowSum> {
+        self.tables.iter().find(|(name, _)| name == piece).map(|(_, sums)| &sums.sum)
     }
 }
 

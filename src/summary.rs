@@ -259,7 +259,8 @@ impl fmt::Display for Change {
 /// Errors if the options freeze a parameter that cannot be frozen.
 fn changes(program: &Program, options: &Options) -> Result<Vec<(VarId, Change)>, Error> {
     let mut training = program.clone();
-    let is_frozen = |name: &str| options.frozen.iter().any(|group| group.contains(name));
+    options.frozen.check(program)?;
+    let is_frozen = |name: &str| options.frozen.contains(name);
     freeze(&mut training, &is_frozen)?;
     let can_be_trained = backward(&mut training).is_ok();
     let trained = |parameter: VarId| training.gradients().iter().any(|pair| pair.parameter == parameter);

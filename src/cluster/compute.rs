@@ -14,10 +14,9 @@ use paddle_kernels::cpu::Cpu;
 use prost::Message;
 
 use super::all_reduce::Passing;
-use super::desc::{LeafOutputs, MomentDesc, OutputsDesc, PieceDesc, PlanDesc, SumDesc, ValuesDesc};
+use super::desc::{LeafOutputs, MomentDesc, OutputsDesc, PieceDesc, PlanDesc, ValuesDesc};
 use super::leaf::{FedLeaf, Leaf, scalar};
-use super::mail::{Mail, Mailbox, Rows};
-use super::values::bytes_of;
+use super::mail::{Mailbox, Outlet, Rows};
 use crate::Error;
 use crate::cluster::ClusterError;
 use crate::element::Values;
@@ -76,6 +75,7 @@ impl Gradients {
         {
             let mut mail = mail.open();
             (mail.rows, mail.sent_rows) = (rows, SentRows::of(&program));
+            mail.pieces = desc.pieces.iter().map(|piece| (piece.name.clone(), piece.id)).collect();
         }
         executor.set_exchange(Box::new(mail.clone()));
         let passes_on = desc.passes_on;
@@ -126,8 +126,22 @@ impl Gradients {
         Ok(computed)
     }
 
-    /// Computes a task, with the values that each server gave.
-    pub(super) fn compute(&mut self, task: &Task<Bytes>, values: &[Bytes]) -> Result<Computed, Error> {
+    /// Computes a task, with the values that each server gave. Sums go to the outlet as they are ready, if there is one.
+    pub(super) fn compute(
+        &mut self,
+        task: &Task<Bytes>,
+        values: &[Bytes],
+        outlet: Option<Outlet>,
+    ) -> Result<Computed, Error> {
+        let plan = self.plans.get(&task.plan).ok_or(ClusterError::Message { what: "a task" })?;
+        let mail = plan.mail.clone();
+        mail.open().outlet = outlet;
+        let computed = self.compute_nodes(task, values);
+        mail.open().outlet = None;
+        computed
+    }
+
+    fn compute_nodes(&mut self, task: &Task<Bytes>, values: &[Bytes]) -> Result<Computed, Error> {
         let plan = self.plans.get_mut(&task.plan).ok_or(ClusterError::Message { what: "a task" })?;
         let mut received = BTreeMap::new();
         for values in values {
@@ -155,7 +169,12 @@ impl Plan {
     /// Begins a step, with the values of pieces that have changed.
     fn begin(&mut self, header: &Bytes, received: BTreeMap<String, Bytes>) -> Result<(), Error> {
         let moment = MomentDesc::decode(&header[..]).map_err(|_| ClusterError::Message { what: "a task" })?;
-        self.mail.open().received = received;
+        {
+            let mut mail = self.mail.open();
+            mail.received = received;
+            // What is left of a task that failed.
+            mail.parts.clear();
+        }
         self.executor.set_seed(moment.seed);
         self.executor.set_step(moment.step);
         Ok(())
@@ -226,6 +245,7 @@ impl Plan {
         parameters: &mut Buffers<Cpu>,
         (computed, outputs): (&mut Computed, &mut OutputsDesc),
     ) -> Result<(), Error> {
+        self.mail.open().node = node;
         self.feed((k, count), leaf)?;
         let executor = &mut self.executor;
         executor.run(RunPart::Compute, parameters)?;
@@ -234,16 +254,7 @@ impl Plan {
         // What was received is in the parameters now.
         let mut mail = self.mail.open();
         mail.received.clear();
-        let Mail { sent, sent_rows, .. } = &mut *mail;
-        let rows = sent_rows.sums().map(|(piece, sum)| {
-            let elements = bytes_of(sum.rows.as_slice()).into();
-            (piece.to_string(), SumDesc { ids: sum.ids.clone(), elements })
-        });
-        let sums = sent.drain(..).map(|(piece, elements)| (piece, SumDesc { ids: Vec::new(), elements }));
-        for (piece, sum) in sums.chain(rows) {
-            let Some(piece) = self.pieces.iter().find(|known| known.name == piece) else { continue };
-            computed.parts.push(Part { piece: piece.id, node, sum: sum.encode_to_vec().into() });
-        }
+        computed.parts.append(&mut mail.parts);
         Ok(())
     }
 }

@@ -4,28 +4,40 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use paddle_cluster::message::Part;
+use paddle_cluster::tree::Node;
 use paddle_core::plan::{Exchange, ExchangeError, HostSlice, HostSliceMut};
+use prost::Message;
 
 use super::all_reduce::Passing;
+use super::desc::SumDesc;
 use super::values::{bytes_of, copy, fill};
 use crate::element::Values;
 use crate::row_sums::SentRows;
 
 /// A source of the rows of tables.
 pub(super) trait Rows: Send {
-    /// The elements of rows of a piece that a server has, one row after the other.
-    fn rows(&mut self, from: u32, piece: &str, ids: &[i64]) -> Result<Bytes, ExchangeError>;
+    /// The elements of rows of a piece that a server has, one row after the other. None if all of the piece is in the parameters.
+    fn rows(&mut self, from: u32, piece: &str, ids: &[i64]) -> Result<Option<Bytes>, ExchangeError>;
 }
 
+/// Takes sums while others are computed.
+pub(super) type Outlet = Box<dyn FnMut(Vec<Part<Bytes>>) -> Result<(), ExchangeError> + Send>;
+
 /// What has come and what is to go, by piece.
-#[derive(Default)]
 pub(super) struct Mail {
     /// The values of pieces. Those of pieces that are not there have not changed.
     pub(super) received: BTreeMap<String, Bytes>,
     /// The sums of the gradients of pieces.
     pub(super) sums: BTreeMap<String, Values>,
-    /// The sums over the shards of a subtree that were sent, by piece.
-    pub(super) sent: Vec<(String, Bytes)>,
+    /// The numbers of the pieces to which something is sent.
+    pub(super) pieces: BTreeMap<String, u32>,
+    /// The subtree of shards that is computed.
+    pub(super) node: Node,
+    /// The sums over the subtree that were sent.
+    pub(super) parts: Vec<Part<Bytes>>,
+    /// Where sums go while others are computed. Without it they stay here.
+    pub(super) outlet: Option<Outlet>,
     /// The rows of sparse gradients that were sent, of the shards of the subtree so far.
     pub(super) sent_rows: SentRows,
     /// How stages pass on values, the shard that is computed, and what was received for it before.
@@ -40,6 +52,36 @@ pub(super) struct Mail {
     pub(super) shares: Vec<(String, Bytes)>,
     /// What all servers have shared.
     pub(super) shared: BTreeMap<String, Bytes>,
+}
+
+impl Default for Mail {
+    fn default() -> Self {
+        Mail {
+            received: BTreeMap::new(),
+            sums: BTreeMap::new(),
+            pieces: BTreeMap::new(),
+            node: Node::new(0, 0),
+            parts: Vec::new(),
+            outlet: None,
+            sent_rows: SentRows::default(),
+            stage: None,
+            leaf: 0,
+            is_ahead: false,
+            stash: BTreeMap::new(),
+            rows: None,
+            shares: Vec::new(),
+            shared: BTreeMap::new(),
+        }
+    }
+}
+
+impl Mail {
+    /// Adds a sum over the subtree.
+    fn add(&mut self, piece: &str, sum: SumDesc) {
+        // Nobody waits for what is sent to no piece.
+        let Some(&piece) = self.pieces.get(piece) else { return };
+        self.parts.push(Part { piece, node: self.node, sum: sum.encode_to_vec().into() });
+    }
 }
 
 /// The two ends of a mailbox: one belongs to the program, one to the role.
@@ -74,8 +116,16 @@ fn failed(message: String) -> ExchangeError {
 
 impl Exchange for Mailbox {
     fn send(&mut self, _: u32, piece: &str, values: HostSlice<'_>) -> Result<(), ExchangeError> {
-        self.open().sent.push((piece.to_string(), bytes_of(values).into()));
+        self.open().add(piece, SumDesc { ids: Vec::new(), elements: bytes_of(values).into() });
         Ok(())
+    }
+
+    fn end_sending(&mut self) -> Result<(), ExchangeError> {
+        let mail = &mut *self.open();
+        match &mut mail.outlet {
+            Some(outlet) if !mail.parts.is_empty() => outlet(std::mem::take(&mut mail.parts)),
+            _ => Ok(()),
+        }
     }
 
     fn send_rows(
@@ -85,7 +135,11 @@ impl Exchange for Mailbox {
         ids: &[i64],
         rows: HostSlice<'_>,
     ) -> Result<(), ExchangeError> {
-        self.open().sent_rows.add(piece, ids, rows)
+        let mail = &mut *self.open();
+        let Some(sum) = mail.sent_rows.add(piece, ids, rows)? else { return Ok(()) };
+        let sum = SumDesc { ids: sum.ids.clone(), elements: bytes_of(sum.rows.as_slice()).into() };
+        mail.add(piece, sum);
+        Ok(())
     }
 
     fn receive(&mut self, _: u32, piece: &str, into: HostSliceMut<'_>) -> Result<bool, ExchangeError> {
@@ -103,7 +157,7 @@ impl Exchange for Mailbox {
         let Some(mut source) = self.open().rows.take() else { return Ok(false) };
         let rows = source.rows(from, piece, ids);
         self.open().rows = Some(source);
-        let rows = rows?;
+        let Some(rows) = rows? else { return Ok(false) };
         match fill(into, &rows) {
             true => Ok(true),
             false => Err(failed(format!(

@@ -297,15 +297,14 @@ impl Pieces {
         let stored = self.storage.find(piece).ok_or_else(|| message("a question about rows"))?;
         let width: usize = stored.dims.iter().skip(1).product();
         let count = stored.dims.first().copied().unwrap_or(1);
-        let (mut bytes, mut values) = (Vec::new(), Values::zeros(stored.dtype, width)?);
-        for &id in ids {
+        let mut values = Values::zeros(stored.dtype, ids.len() * width)?;
+        for (k, &id) in ids.iter().enumerate() {
             let row = usize::try_from(id).ok().filter(|&row| row < count);
             let row = row.ok_or_else(|| message("a question about rows"))?;
             let at = row * width * size_of(stored.dtype);
-            self.values.download(&self.backend, stored, at, values.as_slice_mut());
-            bytes.extend(bytes_of(values.as_slice()));
+            self.values.download(&self.backend, stored, at, values.part_mut(k * width..(k + 1) * width));
         }
-        Ok(bytes.into())
+        Ok(bytes_of(values.as_slice()).into())
     }
 
     /// The whole state, as an object.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use paddle_cluster::machine::{End, Restoration};
-use paddle_cluster::message::{self, Body, Process, Server, To};
+use paddle_cluster::message::{self, Body, Process, Server, Task, To};
 use paddle_cluster::{Effect, Event, Identity, ParameterServer, Timing, Trainer};
 use paddle_core::plan::{ExchangeError, RunError};
 use paddle_kernels::cpu::Cpu;
@@ -15,7 +15,7 @@ use prost::Message;
 use super::compute::{Computed, Gradients};
 use super::desc::PlanDesc;
 use super::link::{Frame, Input, Link};
-use super::mail::Rows;
+use super::mail::{Outlet, Rows};
 use super::pieces::Pieces;
 use super::store::Store;
 use crate::Error;
@@ -68,13 +68,13 @@ impl Drop for Ending {
 struct Asking(Sender<Input>);
 
 impl Rows for Asking {
-    fn rows(&mut self, from: u32, piece: &str, ids: &[i64]) -> Result<Bytes, ExchangeError> {
+    fn rows(&mut self, from: u32, piece: &str, ids: &[i64]) -> Result<Option<Bytes>, ExchangeError> {
         let (answer, answered) = mpsc::channel();
         let failed = |message: &str| ExchangeError { message: message.to_string() };
         let ask = Input::Ask { server: from, piece: piece.to_string(), ids: ids.to_vec(), answer };
         self.0.send(ask).map_err(|_| failed("the trainer has ended"))?;
         match answered.recv_timeout(ROWS_WITHIN) {
-            Ok(Ok(rows)) => Ok(rows),
+            Ok(Ok(rows)) => Ok(Some(rows)),
             Ok(Err(why)) => Err(failed(&why)),
             Err(_) => Err(failed(&format!("server {from} gave no rows of `{piece}` in time"))),
         }
@@ -262,7 +262,7 @@ fn train(mut gradients: Gradients, works: &Receiver<Work>, back: &Sender<Input>)
             Work::Effect(Effect::Compute { task, values, have, version }) => {
                 let computed = match broken.get(&task.plan) {
                     Some(error) => Err(error.clone()),
-                    None => match gradients.compute(&task, &values) {
+                    None => match gradients.compute(&task, &values, outlet(&task, back)) {
                         Err(Error::Run(RunError::Exchange { .. })) => {
                             again = Some(Effect::Compute { task, values, have, version });
                             continue;
@@ -273,7 +273,8 @@ fn train(mut gradients: Gradients, works: &Receiver<Work>, back: &Sender<Input>)
                 let number = task.number;
                 let events = match computed {
                     Ok(Computed { parts, results }) => {
-                        vec![Event::Sums { task: number, parts }, Event::Computed { task: number, results }]
+                        let left = (!parts.is_empty()).then_some(Event::Sums { task: number, parts });
+                        left.into_iter().chain([Event::Computed { task: number, results }]).collect()
                     }
                     Err(error) => vec![Event::Failed { task: number, error: error.into() }],
                 };
@@ -286,6 +287,13 @@ fn train(mut gradients: Gradients, works: &Receiver<Work>, back: &Sender<Input>)
             _ => {}
         }
     }
+}
+
+/// Has the sums of a task sent while others are computed. In asynchronous training all of them go at once.
+fn outlet(task: &Task<Bytes>, back: &Sender<Input>) -> Option<Outlet> {
+    let (task, back) = (task.alone.is_none().then_some(task.number)?, back.clone());
+    let ended = || ExchangeError { message: "the trainer has ended".to_string() };
+    Some(Box::new(move |parts| back.send(Input::Event(Event::Sums { task, parts })).map_err(|_| ended())))
 }
 
 /// The work of a server.

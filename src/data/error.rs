@@ -57,6 +57,24 @@ pub enum DataError {
         /// The expected number of columns.
         expected: usize,
     },
+    /// A value is none of the type that the row has there.
+    Value {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: usize,
+        /// The column: of fields, the number of the field; in JSON, that of the byte.
+        column: usize,
+        /// The mistake.
+        why: String,
+    },
+    /// An image cannot be read.
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// The mistake.
+        why: String,
+    },
     /// A field is not a finite number within the range of `f32`.
     Number {
         /// The file.
@@ -86,6 +104,10 @@ impl fmt::Display for DataError {
             Self::Columns { path, line, found, expected } => {
                 write!(f, "{}, line {line}: found {found} columns, expected {expected}", path.display())
             }
+            Self::Value { path, line, column, why } => {
+                write!(f, "{}, line {line}, column {column}: {why}", path.display())
+            }
+            Self::Image { path, why } => write!(f, "{}: this image cannot be read: {why}", path.display()),
             Self::Number { path, line, column, found } => {
                 let (path, found) = (path.display(), found.escape_debug());
                 write!(f, "{path}, line {line}, column {column}: found `{found}`, expected a finite number")
@@ -102,7 +124,14 @@ impl Error for DataError {
             | Self::Empty { .. }
             | Self::Format { .. }
             | Self::Columns { .. }
+            | Self::Value { .. }
+            | Self::Image { .. }
             | Self::Number { .. } => None,
         }
     }
+}
+
+/// The beginning of a field, short enough for an error message.
+pub(super) fn shortened(field: &str) -> String {
+    field.chars().take(40).collect()
 }

@@ -1,4 +1,4 @@
-//! Small real data sets, and tools for regression on them.
+//! Files of data, how rows are prepared, small real data sets, and tools for regression on them.
 //!
 //! ```
 //! use paddle::data::{Standardizer, diabetes, least_squares, split};
@@ -16,7 +16,17 @@
 //! assert!(best.mse(&train) < best.mse(&test));
 //! # Ok::<(), paddle::data::LeastSquaresError>(())
 //! ```
+//!
+//! | to | there is |
+//! | --- | --- |
+//! | read files | [`Delimited`] (CSV, TSV), [`JsonLines`]; image folders with the feature `images` |
+//! | split rows | [`split`](split()), [`random_split`], [`stratified_split`], [`folds`], [`is_held_out`] |
+//! | make numbers of them | [`Standardizer`], [`Categories`], [`text`] |
+//! | change images at random | [`augment`] |
 
+pub mod augment;
+mod categories;
+mod delimited;
 pub mod diabetes;
 pub mod digits;
 mod error;
@@ -24,19 +34,29 @@ pub mod glosses;
 mod gzip;
 pub mod housing;
 mod image;
+#[cfg(feature = "images")]
+mod image_folder;
 pub mod inflections;
+mod json_lines;
 mod lbfgs;
 mod least_squares;
 pub mod mnist;
+mod random_split;
 mod split;
 mod standardize;
 mod table;
 pub mod text;
 pub mod wordnet;
 
+pub use categories::Categories;
+pub use delimited::Delimited;
 pub use error::DataError;
 pub use image::Image;
+#[cfg(feature = "images")]
+pub use image_folder::{ImageFolder, read_image};
+pub use json_lines::JsonLines;
 pub use least_squares::{LeastSquaresError, Linear, least_squares};
+pub use random_split::{folds, random_split, stratified_split};
 pub use split::{is_held_out, split};
 pub use standardize::Standardizer;
 

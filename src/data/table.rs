@@ -4,6 +4,7 @@ use std::path::Path;
 
 use paddle_core::memory::TryGrow;
 
+use super::error::shortened;
 use super::{DataError, Sample};
 
 /// Parses a table of `N` features and a target.
@@ -45,9 +46,4 @@ pub(super) fn parse<const N: usize>(path: &Path, bytes: &[u8]) -> Result<Vec<Sam
         return Err(DataError::Empty { path: path.into(), expected: N + 1 });
     }
     Ok(samples)
-}
-
-/// The beginning of a field, short enough for an error message.
-fn shortened(field: &str) -> String {
-    field.chars().take(40).collect()
 }

@@ -138,6 +138,14 @@ pub(crate) fn names(folder: &Path) -> io::Result<Vec<OsString>> {
     Ok(files.map(|entry| entry.file_name()).collect())
 }
 
+/// The names of the folders in a folder. Links to folders are among them.
+#[cfg(feature = "images")]
+pub(crate) fn folders(folder: &Path) -> io::Result<Vec<OsString>> {
+    let entries = perform(Operation::List(folder), || fs::read_dir(folder))?;
+    let folders = entries.flatten().filter(|entry| entry.path().is_dir());
+    Ok(folders.map(|entry| entry.file_name()).collect())
+}
+
 /// Gives a file a second name.
 pub(crate) fn link(path: &Path, second: &Path) -> io::Result<()> {
     perform(Operation::Link(path, second), || fs::hard_link(path, second))

@@ -34,6 +34,7 @@
 //! | go several times through what can be read once | [`Reader::cache`] |
 //! | end passes of an endless reader | [`Reader::end_pass_every`] |
 //! | change samples | [`Reader::map_data`], [`Reader::try_map_data`]; on several threads [`Reader::parallel_map`] |
+//! | change samples at random, alike in every run | [`Reader::with_random`] |
 //! | read ahead | [`Reader::buffered`] |
 //! | change the order | [`Reader::shuffle`] |
 //! | join readers | [`Reader::compose`] side by side, [`Iterator::chain`] one after the other |
@@ -47,6 +48,7 @@ mod compose;
 mod failure;
 mod map;
 mod passes;
+mod random;
 mod shuffle;
 mod take;
 
@@ -57,6 +59,7 @@ pub use compose::{Compose, LengthsDiffer};
 pub use failure::{Failure, Panicked};
 pub use map::{MapData, TryMapData};
 pub use passes::{DataSet, EndPassEvery, Passes};
+pub use random::{Random, WithRandom};
 pub use shuffle::Shuffle;
 pub use take::TakeData;
 
@@ -219,6 +222,24 @@ pub trait Reader: Iterator<Item: IntoItem> + Sized {
         F: Fn(DataOf<Self>) -> R + Send + Sync + 'static,
     {
         Ahead::new(self, threads, threads.saturating_mul(2), f)
+    }
+
+    /// Joins each sample with random numbers of its own, for changes such as those of `paddle::data::augment`.
+    ///
+    /// The numbers depend only on the seed, on the number of the pass in this reader, and on that of the sample in the pass.
+    /// So they are the same in every run, on any number of threads, and in a training that is resumed in the middle of a
+    /// pass; each pass has others.
+    ///
+    /// ```
+    /// use paddle::reader::{DataSet, Item, Reader};
+    ///
+    /// let noisy = |(x, mut random): (f32, paddle::reader::Random)| x + 0.1 * random.normal();
+    /// let mut alone = [1.0, 2.0].passes(2).with_random(7).map_data(noisy);
+    /// let threads = [1.0, 2.0].passes(2).with_random(7).parallel_map(2, noisy);
+    /// assert!(alone.by_ref().eq(threads));
+    /// ```
+    fn with_random(self, seed: u64) -> WithRandom<Self> {
+        WithRandom::new(self, seed)
     }
 
     /// Reads up to `count` items ahead on a thread of its own.

@@ -13,10 +13,10 @@ use super::shards::Shards;
 use crate::Error;
 use crate::batch::AnyRows;
 use crate::element::Values;
+use crate::frozen::Frozen;
 use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::options::Options;
-use crate::parameter_name::ParameterGroup;
 use crate::parameters::Parameters;
 use crate::session::Session;
 use crate::updater::Updater;
@@ -34,7 +34,7 @@ pub(super) struct Moment {
 /// The plan of a network's step, forward, backward and update, for one set of parameters. Some of these may be
 /// frozen.
 pub(super) struct Plan<B: Backend> {
-    frozen: Vec<ParameterGroup>,
+    frozen: Frozen,
     arithmetic: Arithmetic,
     shards: NonZero<u32>,
     /// The session of the whole step. If batches are cut into shards, it has all but the update.
@@ -58,7 +58,8 @@ impl<B: Backend + Clone> Plan<B> {
     ) -> Result<Self, Error> {
         let (frozen, arithmetic) = (options.frozen.clone(), options.arithmetic);
         let shards = options.shard_count(&model.program)?;
-        let is_frozen = |name: &str| frozen.iter().any(|group| group.contains(name));
+        frozen.check(&model.program)?;
+        let is_frozen = |name: &str| frozen.contains(name);
         if shards.get() > 1 {
             let (session, in_shards, metrics, rates) =
                 Shards::new(model, parameters, options, states, &is_frozen, updater, settings)?;

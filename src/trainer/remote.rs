@@ -310,7 +310,8 @@ fn staged(
     network.set_shards(options.shard_count(&network)?);
     let metrics = MetricSums::new(model, &mut network)?;
     let batch = rows_of_batch(model)?;
-    let is_frozen = |name: &str| options.frozen.iter().any(|group| group.contains(name));
+    options.frozen.check(&model.program)?;
+    let is_frozen = |name: &str| options.frozen.contains(name);
     let rule = |update: &mut paddle_core::passes::optimize::Update<'_>| updater.update(update);
     let training = StagedTraining::new(&network, batch, settings, &is_frozen, &rule, placement)?;
     metrics.check(model, &training.sharding)?;
@@ -329,7 +330,8 @@ fn distributed(
     network.set_shards(options.shard_count(&network)?);
     let metrics = MetricSums::new(model, &mut network)?;
     let batch = rows_of_batch(model)?;
-    let is_frozen = |name: &str| options.frozen.iter().any(|group| group.contains(name));
+    options.frozen.check(&model.program)?;
+    let is_frozen = |name: &str| options.frozen.contains(name);
     let rule = |update: &mut paddle_core::passes::optimize::Update<'_>| updater.update(update);
     let training = DistributedTraining::new(&network, batch, settings, &is_frozen, &rule, placement)?;
     metrics.check(model, &training.sharding)?;

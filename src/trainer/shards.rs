@@ -65,7 +65,7 @@ impl Exchange for Rows {
         ids: &[i64],
         rows: HostSlice<'_>,
     ) -> Result<(), ExchangeError> {
-        self.open().add(piece, ids, rows)
+        self.open().add(piece, ids, rows).map(drop)
     }
 }
 
@@ -204,9 +204,8 @@ impl<B: Backend> Shards<B> {
     ) -> Result<(), RunError> {
         {
             let sent = self.rows.open();
-            let sum = |table: &str| sent.sums().find(|(piece, _)| *piece == table).map(|(_, sum)| sum);
             let tables = &self.tables;
-            self.updating.begin(&|k| match tables.get(k / 2).and_then(|table| sum(table)) {
+            self.updating.begin(&|k| match tables.get(k / 2).and_then(|table| sent.sum(table)) {
                 Some(sum) => sum.feeds()[k % 2],
                 None => fed(&rates[k - 2 * tables.len()]),
             })?;

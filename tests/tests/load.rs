@@ -7,12 +7,17 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ndarray::{Array, IxDyn};
+use ndarray::{Array, Axis, IxDyn};
+use paddle::core::convert::legalise;
+use paddle::core::ops::{Program, Reduce, ReduceKind, Unary, UnaryKind};
+use paddle::core::passes::test_mode::test_mode;
+use paddle::core::program::Site;
 use paddle::core::wire::{
     BlockDesc, LodTensorDesc, OpAttr, OpDesc, ProgramDesc, TensorDesc, VarDesc, VarKind, VarType,
 };
 use paddle::{
-    Batch, BatchError, Dynamic, Element, Error, Network, OutputError, Outputs, infer, load_inference_model,
+    Adam, Batch, BatchError, Dynamic, Element, Error, Network, Options, OutputError, Outputs, Parameters,
+    Trainer, infer, load_inference_model, network,
 };
 use support::npz;
 use support::tensor::{Tensor, Values};
@@ -114,7 +119,7 @@ fn fetched(outputs: &Outputs, k: usize, expected: &Tensor) -> Result<Tensor, Str
     .map_err(|error| error.to_string())
 }
 
-/// Models that `oracle/models.py` wrote with the real PaddlePaddle, in the folder `PADDLE_MODELS`: a table of what
+/// Models that `oracle/saved_models` wrote with the real PaddlePaddle, in the folder `PADDLE_MODELS`: a table of what
 /// becomes of each.
 #[test]
 fn models_of_a_folder() {
@@ -189,9 +194,72 @@ fn all_that_is_not_supported() {
     assert_eq!(
         unsupported.to_string(),
         "the program cannot be run, for 4 reasons:\n\
-         - variable `z`: its elements are COMPLEX64; supported are BOOL, INT32, INT64, FP32 and FP64\n\
+         - variable `z`: its elements are COMPLEX64; supported are BOOL, INT8, INT16, INT32, INT64, UINT8, FP16, BF16, FP32 and FP64\n\
          - block 0, operator 2 `psroi_pool`: there is no such operator here\n\
          - block 1, operator 0 `fusion_lstm`: there is no such operator here\n\
          - block 0, operator 5 `maxout`: this form of it is not supported: X is f32[_, 4], groups = 3"
     );
+}
+
+/// A loaded network gets a cost and is trained: normalisation moves its statistics, what is frozen by its name stays, and
+/// inference sees both.
+#[test]
+fn a_loaded_network_is_trained() {
+    let saved = network!(|x: Tensor<f32, _, 2, 4, 4>| {
+        let maps = batch_norm(conv2d(x, 3, 3, param = "filters"), param = "norm");
+        fc(maps, 1, param = "head")
+    });
+    let folder = std::env::temp_dir().join(format!("paddle-trained-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let mut inference = saved.program().unwrap().clone();
+    test_mode(&mut inference);
+    let model = legalise(&inference).unwrap().encode_to_vec();
+    fs::write(folder.join("saved.pdmodel"), model).unwrap();
+    Parameters::create(&saved).unwrap().save_pdiparams(folder.join("saved.pdiparams")).unwrap();
+    let (net, mut parameters) = Network::load(&folder).unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+
+    let mut program = net.program().unwrap().clone();
+    let out = program.outputs()[0];
+    let site = Site::default();
+    let squares = program.append_op(Program::GLOBAL, Unary::of(UnaryKind::Square), &[out], site).unwrap();
+    let mean = Reduce { kind: ReduceKind::Mean, axes: Vec::new(), keep_dim: false };
+    let cost = program.append_op(Program::GLOBAL, mean, &squares, site).unwrap();
+    program.set_outputs(&cost).unwrap();
+    let training = Network::<Dynamic>::from_program(program).unwrap();
+
+    let x = Array::from_shape_fn(IxDyn(&[3, 2, 4, 4]), |at| ((at[0] * 7 + at[2] * 3 + at[3]) % 5) as f32);
+    let answer = |parameters: &Parameters| {
+        let batch = Batch::new(&net).unwrap().with("x", &x).unwrap();
+        infer(&net, parameters, &batch).unwrap().at::<f32>(0).unwrap().to_owned()
+    };
+    let values = |parameters: &Parameters| -> Vec<(String, Vec<f32>)> {
+        let names: Vec<String> = parameters.names().map(str::to_string).collect();
+        let of = |name: String| {
+            let values = parameters.get::<f32>(&name).unwrap().iter().copied().collect();
+            (name, values)
+        };
+        names.into_iter().map(of).collect()
+    };
+    let (before, first) = (values(&parameters), answer(&parameters));
+    let mut trainer = Trainer::new(Adam::new(0.01));
+    let options = Options::default().freeze_named("filters.*").freeze_named("*d.b");
+    let batch = Batch::new(&training).unwrap().with("x", &x).unwrap();
+    trainer.step_with(&training, &mut parameters, &batch, &options).unwrap();
+    let stays: Vec<String> = before
+        .iter()
+        .zip(values(&parameters))
+        .filter(|(before, after)| before.1 == after.1)
+        .map(|(before, _)| before.0.clone())
+        .collect();
+    assert_eq!(stays, ["filters.w", "filters.b", "head.b"]);
+    assert_ne!(answer(&parameters), first);
+    // In inference a row does not depend on the others: the statistics are those that were kept.
+    let one = x.slice_axis(Axis(0), (0..1).into()).to_owned();
+    let alone = Batch::new(&net).unwrap().with("x", &one).unwrap();
+    let alone = infer(&net, &parameters, &alone).unwrap();
+    let together = answer(&parameters);
+    assert!((alone.at::<f32>(0).unwrap()[[0, 0]] - together[[0, 0]]).abs() < 1e-5);
+    let error = trainer.step_with(&training, &mut parameters, &batch, &options.freeze_named("filter.*"));
+    assert!(matches!(error, Err(Error::Parameter(_))), "{error:?}");
 }

@@ -46,6 +46,7 @@
 //! | `to_wire/operators.rs` | operators that are written otherwise than they are defined; beside it, a file for each family |
 //! | `from_wire/` | wire → programs |
 //! | `from_wire/error.rs` | all faults |
+//! | `from_wire/narrow_types.rs` | element types that are narrower than ours |
 //! | `from_wire/own_tables.rs` | the tables of our own dialect |
 //! | `from_wire/variables.rs` | parameters and inputs, and the types that variables declare |
 //! | `from_wire/unsupported.rs` | reading on behind faults, so that all of them are listed |
@@ -74,6 +75,7 @@ pub use export::{Export, ExportError, LegaliseError, export, legalise};
 #[cfg(feature = "convert")]
 pub use from_wire::{
     ConvertError, Fault, Unsupported, VariableFault, WirePlace, from_wire, is_known, load, load_params,
+    load_to_train,
 };
 pub use to_wire::{WireProgram, to_wire};
 pub use types::element;

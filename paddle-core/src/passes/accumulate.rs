@@ -22,30 +22,44 @@ pub fn is_of_one_step(slot: &str) -> bool {
 
 pub(super) const SITE: Site = Site { role: Role::Optimize, place: None };
 
-/// Adds to each dense gradient the sums of the shards before it, in the order of [`tree`](super::shard::tree), and keeps
-/// the new sum. Sparse gradients are [sent](send_rows) before.
-///
-/// The first new inputs are, for each place on the stack, whether its sum is added, and then, for each, whether the new sum is
-/// kept there. Returns the sums of the gradients, which are those of the tree behind the last shard.
-pub(super) fn accumulate(program: &mut Program) -> Result<Vec<ParameterGradient>, BuildError> {
-    let places = places(program.shards());
-    let mut conditions = |name: &str| -> Result<Vec<VarId>, BuildError> {
-        (0..places).map(|place| create_scalar(program, &format!("{name}_{place}"), DType::Bool)).collect()
-    };
-    let (adds, keeps) = (conditions("adds")?, conditions("keeps")?);
-    let dense = program.gradients().to_vec();
-    let mut dense_sums = Vec::new();
-    for &ParameterGradient { parameter, .. } in &dense {
-        dense_sums.push(ParameterGradient { parameter, gradient: create_sum(program, parameter, SUM)? });
+/// The inputs that say how a shard joins the sums, for each place on the stack: whether its sum is added, and whether the new
+/// sum is kept there.
+pub(super) struct Joins {
+    adds: Vec<VarId>,
+    keeps: Vec<VarId>,
+}
+
+impl Joins {
+    /// Adds the inputs to a program: all of the first kind, then all of the second.
+    pub(super) fn create(program: &mut Program) -> Result<Self, BuildError> {
+        let places = places(program.shards());
+        let mut conditions = |name: &str| -> Result<Vec<VarId>, BuildError> {
+            (0..places).map(|place| create_scalar(program, &format!("{name}_{place}"), DType::Bool)).collect()
+        };
+        Ok(Joins { adds: conditions("adds")?, keeps: conditions("keeps")? })
     }
-    for (pair, sum) in dense.iter().zip(&dense_sums) {
+}
+
+/// Adds to dense gradients the sums of the shards before it, in the order of [`tree`](super::shard::tree), and keeps
+/// the new sums. Returns the sums, which are those of the tree behind the last shard. Sparse gradients are
+/// [sent](send_rows).
+pub(super) fn accumulate(
+    program: &mut Program,
+    Joins { adds, keeps }: &Joins,
+    gradients: &[ParameterGradient],
+) -> Result<Vec<ParameterGradient>, BuildError> {
+    let mut sums = Vec::new();
+    for &ParameterGradient { parameter, .. } in gradients {
+        sums.push(ParameterGradient { parameter, gradient: create_sum(program, parameter, SUM)? });
+    }
+    for (pair, sum) in gradients.iter().zip(&sums) {
         program.append_op(Program::GLOBAL, Store, &[sum.gradient, pair.gradient], SITE)?;
     }
     // From the top of the stack to the bottom.
-    for place in (0..places).rev() {
-        when(program, adds[place], |program, block| {
+    for (place, &adds) in adds.iter().enumerate().rev() {
+        when(program, adds, |program, block| {
             let mut factors = BTreeMap::new();
-            for pair in &dense_sums {
+            for pair in &sums {
                 let waiting = create_sum(program, pair.parameter, &format!("{SUM}{place}"))?;
                 let dtype = program.ty(waiting).dtype;
                 let minus_one = match factors.get(&dtype) {
@@ -64,17 +78,17 @@ pub(super) fn accumulate(program: &mut Program) -> Result<Vec<ParameterGradient>
     }
     for (place, &keeps) in keeps.iter().enumerate() {
         when(program, keeps, |program, block| {
-            for pair in &dense_sums {
+            for pair in &sums {
                 let waiting = create_sum(program, pair.parameter, &format!("{SUM}{place}"))?;
                 program.append_op(block, Store, &[waiting, pair.gradient], SITE)?;
             }
             Ok(())
         })?;
     }
-    for pair in &dense {
+    for pair in gradients {
         program.forget_gradient(pair.parameter);
     }
-    Ok(dense_sums)
+    Ok(sums)
 }
 
 /// Appends what `fill` puts into a block that runs if a condition holds.

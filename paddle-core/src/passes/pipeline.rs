@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use super::accumulate::{accumulate, from_sums, send_rows_home};
+use super::accumulate::{Joins, accumulate, from_sums, send_rows_home};
 use super::backward::backward;
 use super::compose::compose;
 use super::freeze::{freeze, leave_out};
@@ -220,7 +220,10 @@ impl ShardedTraining {
         }
         Pipeline::new([
             Pass::new("send_rows", |program| Ok(send_rows_home(program)?)),
-            Pass::new("accumulate", |program| Ok(accumulate(program).map(drop)?)),
+            Pass::new("accumulate", |program| {
+                let (joins, gradients) = (Joins::create(program)?, program.gradients().to_vec());
+                Ok(accumulate(program, &joins, &gradients).map(drop)?)
+            }),
         ])
         .run(&mut compute)?;
         Ok(ShardedTraining { compute, update, sharding })

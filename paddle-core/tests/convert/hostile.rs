@@ -174,7 +174,7 @@ fn variables() {
         Fault::Variable { reason, .. } => Some(reason),
         _ => None,
     };
-    assert_eq!(input(var("x", VarKind::Fp16, &[1])), Some(VariableFault::Element(VarKind::Fp16)));
+    assert_eq!(input(var("x", VarKind::Complex64, &[1])), Some(VariableFault::Element(VarKind::Complex64)));
     assert_eq!(input(float("x", &[-1, -2])), Some(VariableFault::Dimensions(vec![-1, -2])));
     assert_eq!(
         input(holder("x", VarKind::LodTensorArray)),

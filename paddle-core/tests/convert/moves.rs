@@ -1,8 +1,9 @@
 //! PaddlePaddle's operators that move, make and find elements, as compositions of ours.
 
-use paddle_core::wire::{OpAttr, OpDesc};
+use paddle_core::convert::{Fault, VariableFault, from_wire};
+use paddle_core::wire::{OpAttr, OpDesc, VarKind};
 
-use crate::build::{float, network};
+use crate::build::{float, network, op2, var};
 use crate::paddle::{body, lines, read};
 
 /// An operator of `x` whose result is `out`.
@@ -95,4 +96,44 @@ fn the_batch_is_not_in_front() {
         "y: f32[_, 3, 4] = assign(x)",
     ];
     assert_eq!(body(&text), expected);
+}
+
+/// Narrow integers are held by wider ones, and wrap around where something is cast to them; what computes with them is
+/// refused.
+#[test]
+fn narrow_integers() {
+    let cast = of_x("cast").with_attr(OpAttr::int("out_dtype", VarKind::Uint8.into()));
+    let inputs = [var("x", VarKind::Int64, &[-1, 2])];
+    let text = read(&network(&inputs, &[var("out", VarKind::Uint8, &[-1, 2])], &[cast], &["out"]));
+    let expected = [
+        "fill_constant: i64[] = fill_constant(value=256)",
+        "elementwise_mod: i64[_, 2] = elementwise_mod(x, fill_constant)",
+        "cast: i32[_, 2] = cast(elementwise_mod, dtype=i32)",
+        "out: i32[_, 2] = assign(cast)",
+    ];
+    assert_eq!(body(&text), expected);
+    let inputs = [var("x", VarKind::Uint8, &[-1, 2])];
+    let sum = op2("elementwise_add", "x", "x", "out");
+    let error = from_wire(&network(&inputs, &[var("out", VarKind::Uint8, &[-1, 2])], &[sum], &["out"]), None);
+    let reason = VariableFault::Computed(VarKind::Uint8);
+    assert_eq!(error.unwrap_err().fault, Fault::Variable { name: "x".to_string(), reason });
+}
+
+/// A filter of two slices sees twice the channels, in images below each other.
+#[test]
+fn volumes_are_images_below_each_other() {
+    let conv = OpDesc::new("conv3d")
+        .with_input("Input", ["x"])
+        .with_input("Filter", ["y"])
+        .with_output("Output", ["out"])
+        .with_attr(OpAttr::ints("strides", [1, 2, 2]))
+        .with_attr(OpAttr::ints("paddings", [0, 1, 0]));
+    let found = lines(&[-1, 3, 4, 5, 6], &[7, 3, 2, 3, 3], conv);
+    let expected = [
+        "pad: f32[_, 3, 4, 8, 6] = pad(x, paddings=[0, 0, 0, 0, 0, 0, 1, 2, 0, 0])",
+        "slice: f32[_, 3, 3, 8, 6] = slice(pad, axes=[2], starts=[0], ends=[3])",
+    ];
+    assert_eq!(found[..2], expected);
+    assert!(found.iter().any(|line| line.starts_with("conv2d: f32[_, 7, 12, 2] = conv2d(")), "{found:#?}");
+    assert!(found[found.len() - 1].starts_with("out: f32[_, 7, 3, 3, 2] = slice("), "{found:#?}");
 }

@@ -6,51 +6,57 @@
 //! stage computes its part of all shards instead, and keeps its values.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use paddle_cluster::machine::{Reader, Update};
-use paddle_cluster::message::{Epoch, Step, Task, Wanted};
+use paddle_cluster::machine::Update;
+use paddle_cluster::message::{Part, Step, Task};
 use paddle_cluster::tree::Node;
 use paddle_core::passes::distribute::{DistributedTraining, Placement};
 use paddle_core::passes::stages::{Stage, StagedTraining};
-use paddle_core::plan::{Arithmetic, RunError};
+use paddle_core::plan::{Arithmetic, ExchangeError, RunError};
 use paddle_engines::collective::Collective;
 use paddle_kernels::cpu::Cpu;
 use prost::Message;
 
-use super::said::{PartDesc, StepDesc, difference, digest, same};
+use super::said::{PartDesc, StepDesc, all_to_all, difference, digest, same, send_ahead};
 use super::stages::Stages;
+use super::tables::{Lookups, Received};
 use super::{Group, Passing};
 use crate::Error;
 use crate::batch::Table;
 use crate::cluster::compute::{Computed, Gradients};
-use crate::cluster::desc::{EncodedProgram, MomentDesc, OutputsDesc, PieceValues, PlanDesc, ValuesDesc};
-use crate::cluster::job::{EVERYTHING, everything, object_of, plan_of, put_together};
+use crate::cluster::desc::{EncodedProgram, MomentDesc, OutputsDesc, PlanDesc};
+use crate::cluster::job::{EVERYTHING, everything, object_of, plan_of};
 use crate::cluster::pieces::Pieces;
-use crate::cluster::{ClusterError, Placed, StepOf, leaf, values};
-use crate::element::Values;
+use crate::cluster::{ClusterError, Placed, StepOf, leaf};
 use crate::trainer::FedShards;
 
 /// What this rank knows of a training.
 pub(crate) struct GroupJob {
-    group: Arc<Group>,
+    pub(super) group: Arc<Group>,
     /// None behind the end.
-    way: Option<Box<dyn Collective>>,
-    placement: Placement,
+    pub(super) way: Option<Box<dyn Collective>>,
+    pub(super) placement: Placement,
     /// What computes shards, with the values of all parameters.
-    gradients: Gradients,
+    pub(super) gradients: Gradients,
     /// The pieces that this rank updates, and the updaters' states of them.
-    pieces: Pieces,
+    pub(super) pieces: Pieces,
     plans: u32,
     /// The plans whose updates need what the ranks share about their gradients.
     sharing: BTreeSet<u32>,
     /// The number of updates so far.
-    version: u64,
+    pub(super) version: u64,
     /// The values of all parameters. Stages have those of the others as they were when all ranks last gave them.
-    values: Vec<Placed>,
+    pub(super) values: Vec<Placed>,
+    /// What each plan reads of tables.
+    pub(super) lookups: BTreeMap<u32, Lookups>,
+    /// The rows that this rank looks up in a step.
+    pub(super) received: Received,
+    /// The pieces of tables of which `values` is older than what the ranks have that update them.
+    pub(super) stale: BTreeSet<u32>,
     /// If each rank has a part of the network.
-    stages: Option<Stages>,
+    pub(super) stages: Option<Stages>,
     waiting: Option<Waiting>,
     /// Whether this rank was told to stop, and whether one of all ranks was before the newest step.
     stop: Stop,
@@ -70,8 +76,13 @@ struct Waiting {
     updates: Vec<Update<Bytes>>,
 }
 
+/// The rank that updates a piece.
+fn owner_of(placement: &Placement, piece: u32) -> u32 {
+    placement.pieces().get(piece as usize).map_or(0, |piece| piece.server)
+}
+
 /// The leaves that a rank computes of so many.
-fn run_of(rank: u32, size: u32, leaves: u32) -> Node {
+pub(super) fn run_of(rank: u32, size: u32, leaves: u32) -> Node {
     let border = |rank: u32| (u64::from(leaves) * u64::from(rank) / u64::from(size)) as u32;
     Node::new(border(rank), border(rank + 1))
 }
@@ -109,6 +120,9 @@ impl GroupJob {
             sharing: BTreeSet::new(),
             version: 0,
             values: values.into_iter().filter(|value| value.state.is_none()).collect(),
+            lookups: BTreeMap::new(),
+            received: Received::default(),
+            stale: BTreeSet::new(),
             stages,
             waiting: None,
             stop: Stop::default(),
@@ -131,7 +145,7 @@ impl GroupJob {
     }
 
     /// Does something with the other ranks.
-    fn together<T>(
+    pub(super) fn together<T>(
         &mut self,
         what: impl FnOnce(&mut dyn Collective) -> Result<T, ClusterError>,
     ) -> Result<T, ClusterError> {
@@ -151,9 +165,13 @@ impl GroupJob {
         arithmetic: Arithmetic,
     ) -> Result<u32, Error> {
         let (mut desc, _) = plan_of(training, &self.placement, trainer, arithmetic);
-        // All values are in all ranks.
-        desc.pieces.iter_mut().for_each(|piece| piece.by_rows = false);
-        self.learn(&desc, crc32fast::hash(&desc.encode_to_vec()), training.shares)
+        let lookups = Lookups::of(training, &self.placement);
+        for piece in &mut desc.pieces {
+            piece.by_rows = lookups.tables.iter().any(|table| table.id == piece.id);
+        }
+        let plan = self.learn(&desc, crc32fast::hash(&desc.encode_to_vec()), training.shares)?;
+        self.lookups.insert(plan, lookups);
+        Ok(plan)
     }
 
     /// Adds the programs of a training step in stages. Returns the number of the plan.
@@ -194,7 +212,8 @@ impl GroupJob {
         if shares {
             self.sharing.insert(self.plans);
         }
-        self.gradients.learn(self.plans, desc, None)?;
+        self.refresh()?;
+        self.gradients.learn(self.plans, desc, Some(Box::new(self.received.clone())))?;
         self.pieces.learn(self.plans, desc)?;
         for Placed { parameter, values, .. } in &self.values {
             let is_own = self.stages.is_none() || self.is_own(parameter);
@@ -230,6 +249,7 @@ impl GroupJob {
         let header = Bytes::from(MomentDesc { seed, step, rate }.encode_to_vec());
         let mut said = StepDesc { header: header.clone(), plan, rows: rows as u64, ..StepDesc::default() };
         said.stops = self.stop.wanted;
+        self.give_rows(plan, table, shards, leaves)?;
         let own = self.compute_own(&mut said, table, shards, leaves);
         let (parts, failed) = match own {
             Ok(Computed { parts, results }) => {
@@ -248,15 +268,11 @@ impl GroupJob {
         };
         let mut to = vec![said.clone(); self.way()?.size() as usize];
         for part in parts {
-            let owner = self.placement.pieces().get(part.piece as usize).map_or(0, |piece| piece.server);
-            let Node { start, end } = part.node;
-            to[owner as usize].parts.push(PartDesc { piece: part.piece, start, end, sum: part.sum });
+            let owner = owner_of(&self.placement, part.piece);
+            to[owner as usize].parts.push(part.into());
         }
-        let to = to.into_iter().map(|desc| desc.encode_to_vec().into()).collect();
-        let heard = self.together(|way| Ok(way.all_to_all(to)?))?;
+        let heard = self.together(|way| all_to_all(way, to))?;
         let failed_itself = failed.is_some() && !said.follows;
-        let heard = heard.into_iter().map(StepDesc::decode).collect::<Result<Vec<_>, _>>();
-        let heard = heard.map_err(|_| ClusterError::Message { what: "a step" })?;
         let of_others = heard.iter().zip(0..).filter(|(desc, _)| !desc.follows);
         let first = of_others.filter_map(|(desc, rank)| Some((rank, desc.error.as_ref()?))).next();
         match (failed, first) {
@@ -328,8 +344,31 @@ impl GroupJob {
                 stages.way.begin();
                 self.gradients.compute_stage(&task, stages.ahead(said.plan), &stages.way)
             }
-            None => self.gradients.compute(&task, &[]),
+            None => self.compute_and_send(&task),
         }
+    }
+
+    /// Computes shards, and sends their sums to the other ranks while it goes on. Those of this rank's pieces are returned.
+    fn compute_and_send(&mut self, task: &Task<Bytes>) -> Result<Computed, Error> {
+        let ended = || ClusterError::Ended { why: "it is over".to_string() };
+        let way = Arc::new(Mutex::new(self.way.take().ok_or_else(ended)?));
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let (to_others, own, placement) = (Arc::clone(&way), Arc::clone(&kept), self.placement.clone());
+        let outlet = move |parts| {
+            let mut way = to_others.lock().unwrap_or_else(PoisonError::into_inner);
+            let parts = send_ahead(&mut **way, parts, |piece| owner_of(&placement, piece));
+            let parts = parts.map_err(|error| ExchangeError { message: error.to_string() })?;
+            own.lock().unwrap_or_else(PoisonError::into_inner).extend(parts);
+            Ok(())
+        };
+        let computed = self.gradients.compute(task, &[], Some(Box::new(outlet)));
+        // The outlet is gone.
+        self.way = Arc::into_inner(way).map(|way| way.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let mut computed = computed?;
+        let kept = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
+        let part = |PartDesc { piece, start, end, sum }| Part { piece, node: Node::new(start, end), sum };
+        computed.parts.extend(kept.into_iter().map(part));
+        Ok(computed)
     }
 
     /// Applies the step that was computed, and gives the new values to all ranks.
@@ -348,84 +387,13 @@ impl GroupJob {
         };
         self.pieces.apply(step, (plan, &header), leaves, &updates, &measures, self.version)?;
         let all = self.changed(plan, before)?;
-        let mut changed: BTreeMap<&str, Vec<_>> = BTreeMap::new();
-        for of_piece in &all {
-            let piece = self.placement.pieces().get(of_piece.id as usize);
-            let piece = piece.ok_or(ClusterError::Message { what: "values" })?;
-            changed.entry(&piece.parameter).or_default().push((piece, of_piece));
-        }
-        for Placed { parameter, values, .. } in &mut self.values {
-            let Some(pieces) = changed.get(parameter.as_str()) else { continue };
-            for (piece, of_piece) in pieces {
-                let begin = piece.rows.start * piece.row_elements();
-                let room = values.part_mut(begin..begin + piece.elements());
-                if !values::fill(room, &of_piece.value) {
-                    return Err(ClusterError::Message { what: "values" }.into());
-                }
-            }
-            self.gradients.set(parameter, values.as_slice());
-        }
-        Ok(())
+        let tables = self.lookups.get(&plan).into_iter().flat_map(|lookups| &lookups.tables);
+        self.stale.extend(tables.map(|table| table.id));
+        self.take(&all.into_iter().map(|of_piece| (of_piece.id, of_piece.value)).collect())
     }
 
     /// Applies nothing of the step that was computed. All ranks have come to the same verdict.
     pub(crate) fn abandon(&mut self) {
         self.waiting = None;
     }
-}
-
-impl GroupJob {
-    /// All values, with the updaters' states, as they are after the steps so far. All ranks have to ask.
-    pub(crate) fn fetch(&mut self) -> Result<Vec<Placed>, Error> {
-        let own = self.pieces.read(&reader(EVERYTHING, None))?;
-        let all = self.together(|way| Ok(way.all_gather(own)?))?;
-        let all = put_together(&self.placement, all)?;
-        if let Some(stages) = &mut self.stages {
-            stages.gathered = self.version;
-            self.values.clear();
-            for Placed { parameter, dims, values, .. } in all.iter().filter(|value| value.state.is_none()) {
-                let (parameter, dims) = (parameter.clone(), dims.clone());
-                self.values.push(Placed { parameter, state: None, dims, values: copy_of(values)? });
-            }
-        }
-        Ok(all)
-    }
-
-    /// The values of the parameters as they are after the steps so far.
-    pub(crate) fn parameters(&self) -> Result<Vec<(String, Values)>, Error> {
-        if self.stages.as_ref().is_some_and(|stages| stages.gathered != self.version) {
-            return Err(ClusterError::InStages.into());
-        }
-        self.values
-            .iter()
-            .map(|Placed { parameter, values, .. }| Ok((parameter.clone(), copy_of(values)?)))
-            .collect()
-    }
-
-    /// The pieces that have changed since a version: those of all ranks, and those of this one, if it is a stage.
-    fn changed(&mut self, plan: u32, since: u64) -> Result<Vec<PieceValues>, Error> {
-        let own = self.pieces.read(&reader(plan, Some(since)))?;
-        let all = match self.stages {
-            Some(_) => vec![own],
-            None => self.together(|way| Ok(way.all_gather(own)?))?,
-        };
-        let mut pieces = Vec::new();
-        for values in all {
-            let values = ValuesDesc::decode(values).map_err(|_| ClusterError::Message { what: "values" })?;
-            pieces.extend(values.pieces);
-        }
-        Ok(pieces)
-    }
-}
-
-/// A question about the values of a plan that have changed since a version.
-fn reader(plan: u32, have: Option<u64>) -> Reader {
-    Reader { to: 0, wanted: Wanted { plan, version: None, have }, version: 0, epoch: Epoch::default() }
-}
-
-/// A copy of elements.
-fn copy_of(values: &Values) -> Result<Values, Error> {
-    let mut copy = Values::new(values.as_slice().dtype());
-    copy.try_append(values)?;
-    Ok(copy)
 }

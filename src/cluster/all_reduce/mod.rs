@@ -4,8 +4,10 @@ mod children;
 mod group;
 mod mesh;
 mod passing;
+mod reading;
 mod said;
 mod stages;
+mod tables;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,6 +60,9 @@ impl Cluster {
     /// [the first](Self::rank), the standard output goes nowhere, no checkpoint is written and nothing is drawn, and the process ends with
     /// the cluster. The bits are those of one machine with as many [shards](crate::Options::shards). A rank that dies ends the training of all,
     /// with an error; a [checkpoint](crate::Options::checkpoint) is where it goes on. A program has one such cluster.
+    ///
+    /// Tables that are only looked up, as those of `embedding`, are in parts, too: before a step each rank gets the rows that it looks up. So
+    /// behind a step reading such a parameter is something that all ranks have to do, at the same place.
     ///
     /// Each process computes on one thread, unless the environment variable `PADDLE_THREADS` says how many.
     pub fn all_reduce(ranks: u32) -> Self {

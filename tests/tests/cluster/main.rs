@@ -5,6 +5,7 @@ mod clipping;
 mod equals;
 mod programs;
 mod staged;
+mod tables;
 
 use std::collections::BTreeMap;
 
@@ -44,6 +45,12 @@ pub mod networks {
         let logits = fc(h, 4, param = "out");
         let right = accuracy(softmax(logits), label);
         (mean(softmax_with_cross_entropy(logits, label)), right)
+    }
+
+    /// Three layers, each of which is sent by itself.
+    pub fn deep(x: Tensor<f32, _, 4>) -> (Tensor<f32>, Tensor<f32>) {
+        let h = fc(fc(fc(x, 300, act = tanh), 300, act = tanh), 300, act = tanh);
+        (mean(square(h - 0.5)), mean(h))
     }
 
     /// Parameters of few long rows, and of one long axis.
@@ -195,6 +202,13 @@ fn a_table_that_is_updated_lazily() {
 fn branches_loops_and_metrics() {
     let net = control();
     agrees(&net, &control_batches(&net), || Momentum::new(0.1), &Options::default().shards(8));
+}
+
+#[test]
+fn layers_that_are_sent_while_others_are_computed() {
+    let row = |k: usize| std::array::from_fn::<_, 4, _>(|j| (number(4 * k + j) % 9) as f32 / 9.0);
+    let batches = [(0..9).map(row).collect::<Vec<_>>(), (20..22).map(row).collect()];
+    agrees(&networks::deep(), &batches, || Momentum::new(0.1), &Options::default().shards(5));
 }
 
 #[test]

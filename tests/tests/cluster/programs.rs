@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::num::NonZero;
 
 use paddle::core::convert::{from_wire, to_wire};
-use paddle::core::ops::{Op, Program};
+use paddle::core::ops::{Op, Operator, Program};
 use paddle::core::passes::accumulate::fed_by_rows;
 use paddle::core::passes::clip::Clip;
 use paddle::core::passes::distribute::{DistributedTraining, Placed, Placement};
 use paddle::core::passes::optimize::{Settings, Update};
 use paddle::core::passes::stages::{StagedTraining, homes};
-use paddle::core::program::RowsId;
+use paddle::core::program::{Role, RowsId};
 use paddle::core::text::parse;
 use paddle::{Adam, Updater};
 
-use crate::networks::{control, ranking};
+use crate::networks::{control, deep, ranking};
 use crate::staged::networks::{returning, tagger};
 
 fn rows_of_batch(program: &Program) -> Option<RowsId> {
@@ -59,6 +59,35 @@ fn the_programs_of_ranking() {
         text += &format!("\n// Server {server}.\n{program}");
     }
     is_golden("ranking.txt", &text);
+}
+
+/// What is computed last is sent first, while backward goes on to the layers below.
+#[test]
+fn gradients_of_large_layers_are_sent_as_soon_as_they_are_there() {
+    let net = deep();
+    let (training, _) = distributed(net.program().unwrap(), 4, 2);
+    let operators = &training.trainer.block(Program::GLOBAL).ops;
+    let sent_by = |operator: &Operator| -> Vec<String> {
+        let inner = operator.blocks.iter().flat_map(|&block| &training.trainer.block(block).ops);
+        let piece = |operator: &Operator| match &operator.op {
+            Op::Send(op) => Some(op.piece.split(".block").next().unwrap_or_default().to_string()),
+            _ => None,
+        };
+        inner.filter_map(piece).collect()
+    };
+    let bundles: Vec<_> =
+        operators.iter().enumerate().map(|(at, operator)| (at, sent_by(operator))).collect();
+    let bundles: Vec<_> = bundles.into_iter().filter(|(_, pieces)| !pieces.is_empty()).collect();
+    let names: Vec<BTreeSet<_>> =
+        bundles.iter().map(|(_, pieces)| pieces.iter().cloned().collect()).collect();
+    let expected = [&["h.b", "h.w"][..], &["h_fc_1.b", "h_fc_1.w"], &["h_fc.b", "h_fc.w"]];
+    assert_eq!(names, expected.map(|names| names.iter().map(|name| name.to_string()).collect()));
+    // Between two of them is what computes the gradients of the next layer; what was computed forward is before all of them.
+    let role = |at: usize| operators[at].site.role;
+    for pair in bundles.windows(2) {
+        assert!((pair[0].0..pair[1].0).any(|at| role(at) == Role::Backward));
+    }
+    assert!((bundles[0].0..operators.len()).all(|at| role(at) != Role::Forward));
 }
 
 /// The gradients' norm is computed before the update, from what both servers share.

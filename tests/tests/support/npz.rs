@@ -43,6 +43,10 @@ fn array(bytes: &[u8]) -> (Tensor, usize) {
         "<i4" => VarKind::Int32,
         "<i8" => VarKind::Int64,
         "|b1" => VarKind::Bool,
+        "|u1" => VarKind::Uint8,
+        "|i1" => VarKind::Int8,
+        "<i2" => VarKind::Int16,
+        "<f2" => VarKind::Fp16,
         other => panic!("elements of type {other}"),
     };
     let shape = after("'shape': (").split(')').next().expect("there is something");

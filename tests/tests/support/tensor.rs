@@ -98,6 +98,19 @@ impl Values {
             VarKind::Int64 => Values::I64(all(bytes, i64::from_le_bytes)),
             VarKind::Fp32 => Values::F32(all(bytes, f32::from_le_bytes)),
             VarKind::Fp64 => Values::F64(all(bytes, f64::from_le_bytes)),
+            // Narrow types are held by wider ones.
+            VarKind::Uint8 => Values::I32(bytes.iter().map(|&byte| byte.into()).collect()),
+            VarKind::Int8 => Values::I32(bytes.iter().map(|&byte| (byte as i8).into()).collect()),
+            VarKind::Int16 => Values::I32(all(bytes, |pair| i16::from_le_bytes(pair).into())),
+            VarKind::Fp16 => Values::F32(all(bytes, |half| {
+                // Half precision has five bits of exponent, and its numbers are moved by 112 powers of two.
+                let half = u32::from(u16::from_le_bytes(half));
+                let bits = (half & 0x8000) << 16 | (half & 0x7fff) << 13;
+                match half & 0x7c00 {
+                    0x7c00 => f32::from_bits(bits | 0x7f80_0000),
+                    _ => f32::from_bits(bits) * 2f32.powi(112),
+                }
+            })),
             other => panic!("no test has elements of type {other}"),
         }
     }

@@ -235,6 +235,8 @@ pub enum VariableFault {
     NoTensor,
     /// Its elements have a type that is not supported.
     Element(VarKind),
+    /// The operator computes with its elements, whose type can be held, but not computed with.
+    Computed(VarKind),
     /// Its rows form sequences, which are not supported.
     Sequences,
     /// Its dimensions are negative, where they have to be known.
@@ -250,7 +252,16 @@ impl fmt::Display for VariableFault {
             VariableFault::Number(number) => write!(f, "its type has the number {number}, which is unknown"),
             VariableFault::NoTensor => f.write_str("its element type is not given"),
             VariableFault::Element(kind) => {
-                write!(f, "its elements are {kind}; supported are BOOL, INT32, INT64, FP32 and FP64")
+                write!(
+                    f,
+                    "its elements are {kind}; supported are BOOL, INT8, INT16, INT32, INT64, UINT8, FP16, BF16, FP32 and FP64"
+                )
+            }
+            VariableFault::Computed(kind) => {
+                write!(
+                    f,
+                    "its elements are {kind}, which can be cast, moved and compared, but not computed with"
+                )
             }
             VariableFault::Sequences => {
                 f.write_str("its rows form sequences of sequences, which are not supported")

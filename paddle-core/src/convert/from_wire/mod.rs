@@ -5,6 +5,7 @@ mod batch_axis;
 mod blocks;
 mod error;
 mod known_values;
+mod narrow_types;
 mod operator;
 mod own_tables;
 mod parameter_values;
@@ -18,11 +19,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::blocks::{WireBlock, blocks};
 pub use self::error::{ConvertError, Fault, VariableFault, WirePlace};
 use self::known_values::{Known, known};
+pub(super) use self::narrow_types::wider;
 use self::operator::Reading;
 pub(super) use self::parameter_values::check_params;
 pub use self::parameter_values::load_params;
 pub use self::rules::is_known;
-pub use self::unsupported::{Unsupported, load};
+pub use self::unsupported::{Unsupported, load, load_to_train};
 use self::versions::Versions;
 use super::dialect::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR};
 use super::types::dim_text;
@@ -72,6 +74,8 @@ struct Reader<'a> {
     gradients: BTreeMap<VarId, VarId>,
     /// Known elements of small values.
     known: BTreeMap<VarId, Vec<Known>>,
+    /// Whether operators that were saved for inference are read as those of a training.
+    trains: bool,
     /// The faults so far, if all of them are wanted.
     found: Option<Vec<ConvertError>>,
 }
@@ -94,6 +98,7 @@ impl<'a> Reader<'a> {
             memory,
             gradients: BTreeMap::new(),
             known: BTreeMap::new(),
+            trains: false,
             found: None,
         })
     }
@@ -147,6 +152,12 @@ impl<'a> Reader<'a> {
         let id = self.versions.id(block).unwrap_or(BlockId(u32::MAX));
         self.append(id, Store.into(), &[lasting, value], &[], &[], site)?;
         self.versions.write(&self.blocks, block, name, lasting)
+    }
+
+    /// Whether an operator that is no loop reads a variable with this name.
+    fn is_read(&self, name: &str) -> bool {
+        let ops = self.blocks.iter().flat_map(|block| &block.desc.ops).filter(|op| op.r#type != "while");
+        ops.flat_map(|op| &op.inputs).flat_map(|slot| &slot.arguments).any(|read| read == name)
     }
 
     /// The number of operators' reads of a variable with this name.

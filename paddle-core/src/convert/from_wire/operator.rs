@@ -61,6 +61,11 @@ impl<'a> Reading<'_, 'a> {
         Ok(self.desc.attr_bool(name)?.unwrap_or(default))
     }
 
+    /// Whether the operator computes as in inference.
+    pub(super) fn is_test(&self) -> Result<bool, Fault> {
+        Ok(!self.reader.trains && self.bool("is_test", false)?)
+    }
+
     pub(super) fn axis(&self, var: VarId, axis: i64) -> Option<usize> {
         let rank = self.ty(var).rank() as i64;
         usize::try_from(if axis < 0 { axis.checked_add(rank)? } else { axis })

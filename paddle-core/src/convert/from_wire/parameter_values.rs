@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::error::{ConvertError, Fault};
+use super::narrow_types::widened;
 use crate::convert::types::{element, wire_dims};
 use crate::ops::Program;
 use crate::wire::{ProgramDesc, TensorRecord, parameter_names, read_params};
@@ -17,6 +18,11 @@ pub fn load_params(
 ) -> Result<BTreeMap<String, TensorRecord>, ConvertError> {
     let mut params = read_params(bytes, &parameter_names(desc))?;
     params.retain(|name, _| program.find(name).is_some_and(|var| program.initializer(var).is_some()));
+    let params = params.into_iter().map(|(name, record)| {
+        let wide = widened(record).map_err(|error| error.wanted_for(format_args!("parameter `{name}`")));
+        Ok((name, wide.map_err(|error| Fault::Wire(error.into()))?))
+    });
+    let params = params.collect::<Result<BTreeMap<_, _>, ConvertError>>()?;
     check_params(program, &params)?;
     Ok(params)
 }

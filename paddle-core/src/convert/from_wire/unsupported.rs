@@ -68,7 +68,22 @@ impl From<WireError> for Unsupported {
 /// # Errors
 /// All operators, attributes and types that are not supported, each with its place.
 pub fn load(program: &ProgramDesc) -> Result<Program, Unsupported> {
+    load_for(program, false)
+}
+
+/// Reads a program like [`load`], but as one that can be trained: normalisation that was saved for inference computes
+/// statistics of a batch and moves those that are kept, and dropout drops. [`test_mode`](crate::passes::test_mode) makes
+/// of it what was saved.
+///
+/// # Errors
+/// Those of [`load`].
+pub fn load_to_train(program: &ProgramDesc) -> Result<Program, Unsupported> {
+    load_for(program, true)
+}
+
+fn load_for(program: &ProgramDesc, trains: bool) -> Result<Program, Unsupported> {
     let mut reader = Reader::new(program, MEMORY)?;
+    reader.trains = trains;
     reader.found = Some(Vec::new());
     let result = reader.read(None);
     let mut faults = reader.found.unwrap_or_default();

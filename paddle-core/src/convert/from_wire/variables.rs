@@ -23,6 +23,12 @@ impl<'a> Reader<'a> {
                 && VarKind::try_from(var.r#type.r#type) == Ok(VarKind::LodTensor)
                 && (var.is_parameter == Some(true) || read.contains(var.name.as_str()))
         };
+        let normalise =
+            self.blocks.iter().flat_map(|block| &block.desc.ops).filter(|op| op.r#type == "batch_norm");
+        let statistics: BTreeSet<&'a str> = normalise
+            .flat_map(|op| op.input("Mean").iter().chain(op.input("Variance")))
+            .map(String::as_str)
+            .collect();
         let desc = self.blocks[0].desc;
         let mut left: Vec<&'a VarDesc> = desc.vars.iter().filter(|var| is_parameter(var)).collect();
         // Parameters are created in the order of the startup part, then those that it leaves out.
@@ -30,7 +36,8 @@ impl<'a> Reader<'a> {
         let order = |var: &&VarDesc| initializers.get(var.name.as_str()).map_or(usize::MAX, |&(at, _)| at);
         left.sort_by_key(order);
         for var in left {
-            if let Err(fault) = self.one_parameter(var, initializers.get(var.name.as_str())) {
+            let initializer = initializers.get(var.name.as_str());
+            if let Err(fault) = self.one_parameter(var, initializer, statistics.contains(var.name.as_str())) {
                 self.go_on(fault, 0, [var.name.as_str()])?;
             }
         }
@@ -42,12 +49,15 @@ impl<'a> Reader<'a> {
         &mut self,
         var: &'a VarDesc,
         initializer: Option<&(usize, &OpDesc)>,
+        is_statistic: bool,
     ) -> Result<(), ConvertError> {
         let ty = self.declared_type(var, false, None)?;
         let zeros = Op::from(Fill::zeros(ty.clone()));
         let wanted =
             initializer.map(|&(at, op)| self.initializer(op, &ty).map_err(|fault| place(fault, 0, at, op)));
-        let (known, options, site) = wanted.transpose()?.unwrap_or_default();
+        let (known, mut options, site) = wanted.transpose()?.unwrap_or_default();
+        // Their operator moves statistics; they have no gradient.
+        options.trainable &= !is_statistic;
         let initial = known.unwrap_or(zeros);
         let owner = initializer.map(|&(at, op)| self.owner(op).map_err(|fault| place(fault, 0, at, op)));
         let id = match owner.transpose()?.flatten() {
@@ -111,6 +121,18 @@ impl<'a> Reader<'a> {
             self.has_batch.get_or_insert(id);
         }
         Ok(self.versions.write(&self.blocks, 0, name, id)?)
+    }
+
+    /// The declaration of a variable that is visible in a block.
+    pub(super) fn declaration(&self, block: usize, name: &str) -> Option<&'a VarDesc> {
+        let mut at = Some(block);
+        while let Some(block) = at {
+            if let Some(&var) = self.blocks[block].declared.get(name) {
+                return Some(var);
+            }
+            at = self.blocks[block].parent;
+        }
+        None
     }
 
     /// The type of a variable: the exact one if it is written, otherwise the one in its description. There, an unknown

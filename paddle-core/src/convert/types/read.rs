@@ -1,7 +1,7 @@
 //! Reads types from the wire.
 
 use super::{EQUAL, POSITIVE, dim_text, element, wire_dims};
-use crate::convert::from_wire::Fault;
+use crate::convert::from_wire::{Fault, wider};
 use crate::ops::Program;
 use crate::program::{Condition, DType, Dim, RowOrigin, RowsId, SymbolId, Type};
 use crate::wire::VarKind;
@@ -12,9 +12,9 @@ const MAX_DIM_TEXT: usize = 1024;
 /// The most floor divisions of a dimension, as reading one recurses.
 const MAX_DIVISIONS: usize = 64;
 
-/// The element type of this kind, if there is one.
+/// The element type of this kind, or the one that holds its values, if there is one.
 pub(in crate::convert) fn dtype(kind: VarKind) -> Option<DType> {
-    DType::ALL.into_iter().find(|&dtype| element(dtype) == kind)
+    DType::ALL.into_iter().find(|&dtype| element(dtype) == kind).or_else(|| wider(kind))
 }
 
 /// Reads the exact text of a condition.

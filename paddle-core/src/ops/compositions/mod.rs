@@ -2,6 +2,8 @@
 
 pub(crate) mod initializers;
 pub mod made_sequences;
+#[cfg(feature = "convert")]
+pub(crate) mod narrow;
 
 use crate::ops::{
     Binary, BinaryKind, Cast, Compare, CompareKind, Fill, Number, Op, Range, Reduce, ReduceKind, Reshape,

@@ -10,23 +10,22 @@
 
 mod norms;
 mod placement;
+mod send;
 
 use std::cell::{Cell, RefCell};
 
 pub use self::placement::{Piece, Placed, Placement, SMALLEST_PIECE};
-use super::accumulate::{Home, SITE, accumulate, is_sparse, send_rows, take_rows, when};
+pub use self::send::BUNDLE;
+pub(super) use self::send::send;
+use super::accumulate::{SITE, is_sparse, take_rows};
 use super::clip::clip;
 use super::optimize::{Settings, UpdateRule, clip_by_own_bounds, optimize_clipped};
 use super::pipeline::{Pass, PassError, Pipeline, gradients_of_shards};
-use super::scalar_input::create_scalar;
 use super::shard::Sharding;
 use crate::ops::{
-    FetchBarrier, Fill, GradientError, Listen, Op, Operator, ParameterUse, Prefetch, Program, Receive, Send,
-    SendBarrier, Update,
+    FetchBarrier, Fill, GradientError, Listen, Op, Operator, ParameterUse, Prefetch, Program, Receive, Update,
 };
-use crate::program::{
-    BlockId, BuildError, DType, ParameterGradient, ParameterOptions, RowsId, Site, Type, VarId,
-};
+use crate::program::{BlockId, BuildError, ParameterGradient, ParameterOptions, RowsId, Site, Type, VarId};
 
 /// The programs of a training step on a cluster.
 #[derive(Clone, Debug)]
@@ -181,32 +180,6 @@ fn mixes_elements(program: &Program, from: usize) -> Option<&Operator> {
         Op::UpdateRows(_) | Op::Store(_) => false,
         op => !op.effects().element_wise,
     })
-}
-
-/// Appends the sums of gradients, and what sends them.
-pub(super) fn send(program: &mut Program, placement: &Placement) -> Result<(), BuildError> {
-    send_rows(program, &|parameter| {
-        let home = |Piece { name, server, rows, .. }: &Piece| Home {
-            piece: name.clone(),
-            server: *server,
-            rows: rows.clone(),
-        };
-        placement.of(parameter).map(home).collect()
-    })?;
-    let sums = accumulate(program)?;
-    let sends = create_scalar(program, "sends", DType::Bool)?;
-    when(program, sends, |program, block| {
-        for pair in &sums {
-            let parameter = program.var(pair.parameter).name.clone();
-            for piece in placement.of(&parameter) {
-                let [begin, end] = [piece.rows.start as i64, piece.rows.end as i64];
-                let op = Send { piece: piece.name.clone(), to: piece.server.into(), begin, end };
-                program.append_op(block, op, &[pair.gradient], SITE)?;
-            }
-        }
-        Ok(())
-    })?;
-    program.append_op(Program::GLOBAL, SendBarrier, &[], SITE).map(drop)
 }
 
 /// Inserts what receives the parameters that the program reads, in front of all, and what gets the rows of tables, in front of

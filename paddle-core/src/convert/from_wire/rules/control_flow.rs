@@ -190,7 +190,9 @@ pub(super) fn raise_while<'a>(x: &mut Reading<'_, 'a>) -> Result<bool, ConvertEr
     let condition = one(desc.input("Condition"), "Condition")?;
     let mut names = written_outside(&x.reader.blocks, block);
     names.insert(condition);
-    let state: Vec<&'a str> = names.iter().copied().collect();
+    // What nothing but loops reads is no state: a variable of an iteration, which has no value before the first of them.
+    let is_state = |name: &&str| *name == condition || x.reader.is_read(name);
+    let state: Vec<&'a str> = names.iter().copied().filter(is_state).collect();
     let initial = state.iter().map(|name| x.read(name)).collect::<Result<Vec<VarId>, Fault>>()?;
     let types = x.types(&initial);
 

@@ -56,14 +56,10 @@ impl<'a> Reading<'_, 'a> {
 
     /// The declared type of a variable that is visible here.
     fn declared(&mut self, name: &str, tokens: Option<RowsId>) -> Result<Type, Fault> {
-        let mut at = Some(self.block);
-        while let Some(block) = at {
-            if let Some(&var) = self.reader.blocks[block].declared.get(name) {
-                return self.reader.declared_type(var, true, tokens);
-            }
-            at = self.reader.blocks[block].parent;
+        match self.reader.declaration(self.block, name) {
+            Some(var) => self.reader.declared_type(var, true, tokens),
+            None => Err(Fault::Undeclared { name: name.to_string() }),
         }
-        Err(Fault::Undeclared { name: name.to_string() })
     }
 }
 

@@ -242,9 +242,15 @@ impl<'a> Reading<'_, 'a> {
         let op = Dropout { dropout_prob, dropout_implementation, path };
         let x = self.input("X")?;
         match op.in_mode(Mode::Test) {
-            Some(in_test) if self.bool("is_test", false)? => self.out(in_test, &[x]),
+            Some(in_test) if self.is_test()? => self.out(in_test, &[x]),
             _ => {
                 let inputs: Vec<_> = std::iter::once(x).chain(self.inputs("Rows")?).collect();
+                if desc.output("Mask").is_empty() {
+                    // In a model for inference it is left out.
+                    let value = self.emit_all(op, &inputs, 2)?[0];
+                    self.write(out, value)?;
+                    return Ok(true);
+                }
                 self.define(op, &inputs, &[], &[out, one(desc.output("Mask"), "Mask")?])
             }
         }

@@ -12,6 +12,7 @@ mod constants;
 mod constants_like;
 mod control_flow;
 mod diagonals;
+mod einsum;
 mod elementwise;
 mod foreign;
 mod gather_and_sort;
@@ -25,10 +26,12 @@ mod recurrent;
 mod reductions;
 mod reshape_concat;
 mod sequences;
+mod shuffles;
 mod slice_pad_tile;
 mod squeeze_flatten;
 mod units;
 mod updates;
+mod volumes;
 
 use self::constants::constant;
 pub(super) use self::constants::initializer;
@@ -138,9 +141,16 @@ fn rule(name: &str) -> Option<Rule> {
         "clip_by_norm"                                                      => |x| x.clip_by_norm(),
         "dropout" | "dropout_grad"                                          => |x| x.dropout(),
         "max_pool2d_with_index" | "max_pool2d_with_index_grad"              => |x| x.max_pool2d_with_index(),
+        "conv3d"                                                            => |x| x.conv3d(),
+        "pool3d" | "max_pool3d_with_index"                                  => |x| x.pool3d(),
         "pool2d" | "pool2d_grad"                                            => |x| x.pool2d(),
         "nearest_interp_v2" | "nearest_interp_v2_grad"                      => |x| x.interpolate(InterpolateKind::Nearest),
         "bilinear_interp_v2" | "bilinear_interp_v2_grad"                    => |x| x.interpolate(InterpolateKind::Bilinear),
+        "linear_interp_v2"                                                  => |x| x.interpolate_signals(),
+        "channel_shuffle"                                                   => |x| x.channel_shuffle(),
+        "pixel_shuffle"                                                     => |x| x.pixel_shuffle(),
+        "pixel_unshuffle"                                                   => |x| x.pixel_unshuffle(),
+        "einsum"                                                            => |x| x.einsum(),
         "fill_constant" | "uniform_random" | "gaussian_random"              => |x| x.constant(),
         "truncated_gaussian_random"                                         => |x| x.constant(),
         "bernoulli"                                                         => |x| x.bernoulli(),
@@ -191,6 +201,7 @@ pub fn is_known(op_type: &str) -> bool {
 impl Reading<'_, '_> {
     /// Reads the operator by its rule, or keeps it as foreign.
     pub(super) fn operator(&mut self) -> Result<(), ConvertError> {
+        self.check_narrow()?;
         let known = match rule(&self.desc.r#type) {
             Some(rule) => self.by_rule(rule)?,
             None => false,
@@ -318,7 +329,11 @@ impl Reading<'_, '_> {
         let x = self.input("X")?;
         let attribute = "out_dtype";
         let to = self.desc.attr_int(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
-        match VarKind::try_from(to).ok().and_then(dtype) {
+        let Ok(kind) = VarKind::try_from(to) else { return Ok(false) };
+        if let Some(narrow) = self.narrowed(x, kind)? {
+            return self.out(Assign, &[narrow]);
+        }
+        match dtype(kind) {
             Some(dtype) => self.out(Cast { dtype }, &[x]),
             None => Ok(false),
         }

@@ -68,7 +68,7 @@ impl<'a> Reading<'_, 'a> {
         let desc = self.desc;
         let in_place =
             |from: &str, to: &str| desc.output(to).is_empty() || desc.output(to) == desc.input(from);
-        let is_test = self.bool("is_test", false)? && !self.bool("trainable_statistics", false)?
+        let is_test = self.is_test()? && !self.bool("trainable_statistics", false)?
             || self.bool("use_global_stats", false)?;
         if self.has(&["MomentumTensor"]) {
             return Ok(false);

@@ -189,7 +189,7 @@ impl<'a> Reading<'_, 'a> {
     /// Between two layers, where it is trained.
     fn dropped(&mut self, x: Steps, layer: usize) -> Result<Steps, ConvertError> {
         let dropout_prob = self.desc.attr_float("dropout_prob")?.map_or(0.0, f64::from);
-        if self.bool("is_test", false)? || dropout_prob == 0.0 {
+        if self.is_test()? || dropout_prob == 0.0 {
             return Ok(x);
         }
         let path = format!("{}.{layer}", one(self.desc.output("Out"), "Out")?);

@@ -5,7 +5,8 @@ use crate::convert::dialect::DIMS;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::parse_dim;
 use crate::ops::{
-    AssignValue, Concat, Expand, Gather, Number, Op, Pad, PadMode, Reshape, Slice, SliceGrad, Tile,
+    AssignValue, Cast, Concat, Expand, Gather, Number, Op, Pad, PadMode, Reshape, Scale, Slice, SliceGrad,
+    Tile,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -27,6 +28,12 @@ impl Reading<'_, '_> {
         if self.desc.r#type.starts_with("slice") {
             strides = Some(Vec::new());
         }
+        if let (Some(&[axis]), Some(&[gone]), None) = (axes.as_deref(), gone.as_deref(), &starts)
+            && axis == gone
+            && self.desc.r#type == "slice"
+        {
+            return self.element(input, axis as i64);
+        }
         let (Some(axes), Some(gone), Some(starts), Some(ends), Some(strides)) =
             (axes, gone, starts, ends, strides)
         else {
@@ -44,6 +51,26 @@ impl Reading<'_, '_> {
         let left = self.ty(part).dims.iter().enumerate().filter(|(i, _)| !gone.contains(&(i + rows)));
         let dims = left.map(|(_, dim)| dim.clone()).collect();
         self.out(Reshape { dims }, &[part])
+    }
+
+    /// The elements along an axis at a place that is computed. The end is the place behind it.
+    fn element(&mut self, x: VarId, axis: i64) -> Result<bool, ConvertError> {
+        let place = |reading: &Self, tensor, list| -> Result<Option<VarId>, Fault> {
+            let found = [reading.inputs(tensor)?, reading.inputs(list)?].concat();
+            Ok(if let [place] = found[..] { Some(place) } else { None })
+        };
+        let start = place(self, "StartsTensor", "StartsTensorList")?;
+        let end = place(self, "EndsTensor", "EndsTensorList")?;
+        let (Some(start), Some(end)) = (start, end) else { return Ok(false) };
+        let is_next = self.reader.program.writer(end).is_some_and(|writer| {
+            writer.op == Scale { scale: 1.0, bias: 1.0 }.into() && writer.inputs == [start]
+        });
+        if !is_next || self.ty(start).rows.is_some() {
+            return self.lacks("its bounds are computed, and are not a place and the next one");
+        }
+        let index = self.emit(Cast { dtype: DType::I64 }, &[start])?;
+        let index = self.emit(Reshape { dims: Vec::new() }, &[index])?;
+        self.out(Gather { axis }, &[x, index])
     }
 
     /// `paddings` has two numbers for each axis.
