@@ -17,7 +17,7 @@ use paddle::cluster::Cluster;
 use paddle::data::{Image, digits, mnist, split};
 use paddle::event::EventKind;
 use paddle::reader::{DataSet, Reader};
-use paddle::{Adam, Network, Options, Parameters, Trainable, Trainer, test};
+use paddle::{Adam, Network, Options, Parameters, Trainable, Trainer, device, test};
 
 #[network]
 mod classifier {
@@ -100,7 +100,7 @@ where
     };
     let (training, testing) = (rows(&training), rows(&testing));
     let seed = settings.seed;
-    let mut parameters = Parameters::create_with_seed(net, seed)?;
+    let mut parameters = Parameters::create_on(device()?, net, seed)?;
     let mut trainer = Trainer::new(Adam::new(1e-3)).seed(seed);
     #[cfg(feature = "cluster")]
     {

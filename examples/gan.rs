@@ -17,7 +17,7 @@ use paddle::cluster::Cluster;
 use paddle::data::{digits, split};
 use paddle::plot::grid;
 use paddle::updater::schedule::polynomial;
-use paddle::{Adam, Options, Parameters, Trainer, Watch, infer};
+use paddle::{Adam, Device, Options, Parameters, Trainer, Watch, device, infer};
 
 #[path = "gan/judge.rs"]
 mod judge;
@@ -110,7 +110,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn play(settings: &Settings, mut digits: Vec<[[f32; 8]; 8]>) -> Result<Array3<f32>, Box<dyn Error>> {
     let &Settings { seed, passes, ref folder, .. } = settings;
     let (d0, d1) = (gan::d0(), gan::d1());
-    let mut parameters = Parameters::create_with_seed((&d0, &d1), seed)?;
+    let mut parameters = Parameters::create_on(device()?, (&d0, &d1), seed)?;
     let steps = passes * digits.len().div_ceil(64);
     let rate = polynomial(1e-3, steps as u64, 0.0, 1.0);
     let player = || Trainer::new(Adam::new(rate.clone()).betas(0.5, 0.999)).seed(seed);
@@ -152,7 +152,7 @@ fn noise(rng: &mut Rng, rows: usize) -> Vec<[f32; 32]> {
     (0..rows).map(|_| array::from_fn(|_| 2.0 * rng.f32() - 1.0)).collect()
 }
 
-fn make(parameters: &Parameters, noise: &[[f32; 32]]) -> Result<Array3<f32>, Box<dyn Error>> {
+fn make(parameters: &Parameters<Device>, noise: &[[f32; 32]]) -> Result<Array3<f32>, Box<dyn Error>> {
     let images = infer(&gan::generator(), parameters, noise)?;
     Ok(images.at::<f32>(0)?.into_dimensionality::<Ix3>()?.to_owned())
 }

@@ -12,7 +12,7 @@ use paddle::attribute::network;
 use paddle::data::inflections::{self, Inflection};
 use paddle::reader::{DataSet, Reader};
 use paddle::updater::schedule::cosine;
-use paddle::{Adam, Options, Parameters, Trainer, infer};
+use paddle::{Adam, Options, Parameters, Trainer, device, infer};
 
 #[network]
 mod inflect {
@@ -102,7 +102,7 @@ fn run(settings: &Settings) -> Result<Vec<String>, Box<dyn Error>> {
         cost.row(letters(&word.lemma), [&[kind(&word)], &form[..]].concat(), [&form[..], &[0]].concat())
     });
     let learned: Vec<_> = learned.collect();
-    let mut parameters = Parameters::create_with_seed((&cost, &form), settings.seed)?;
+    let mut parameters = Parameters::create_on(device()?, (&cost, &form), settings.seed)?;
     let rate = cosine(3e-3, (settings.passes * learned.len().div_ceil(32)) as u64);
     let mut trainer = Trainer::new(Adam::new(rate)).seed(settings.seed);
     let reader = learned.iter().passes(settings.passes).shuffle(learned.len()).seed(settings.seed);

@@ -11,7 +11,7 @@ use paddle::attribute::network;
 use paddle::data::{Sample, Standardizer, diabetes, least_squares, split};
 use paddle::event::EventKind;
 use paddle::reader::{DataSet, Reader};
-use paddle::{Options, Parameters, Sgd, Trainer, infer};
+use paddle::{Options, Parameters, Sgd, Trainer, device, infer};
 
 #[network]
 mod mixture {
@@ -70,7 +70,7 @@ fn run(settings: &Settings) -> Result<Judged, Box<dyn Error>> {
     let standard = Standardizer::fit(&train.iter().map(|(_, sample)| *sample).collect::<Vec<_>>());
 
     let (cost, progression) = (mixture::cost(), mixture::progression());
-    let mut parameters = Parameters::create_with_seed((&cost, &progression), settings.seed)?;
+    let mut parameters = Parameters::create_on(device()?, (&cost, &progression), settings.seed)?;
     let row =
         |(sex, sample): &(f32, Sample<9>)| cost.row(standard.apply(sample.features), *sex, sample.target);
     let rows: Vec<_> = train.iter().map(row).collect();

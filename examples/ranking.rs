@@ -16,7 +16,7 @@ use paddle::cluster::{Cluster, dist_train};
 use paddle::data::text::{TfIdf, Vocabulary};
 use paddle::data::{is_held_out, wordnet};
 use paddle::reader::{DataSet, Reader};
-use paddle::{Adam, Ended, Options, Parameters, Trainer, infer};
+use paddle::{Adam, Ended, Options, Parameters, Trainer, device, infer};
 
 #[network]
 mod ranking {
@@ -107,7 +107,7 @@ fn run(settings: &Settings) -> Result<Option<[f64; 2]>, Box<dyn Error>> {
     let words: Vec<_> = synsets.iter().map(|synset| vocabulary.ids(&synset.gloss)).collect();
     let net = ranking::cost::with(ranking::cost::Sizes { VOCABULARY: vocabulary.len(), WIDTH: 128 })?;
     let vector = ranking::vector::with(ranking::vector::Sizes { VOCABULARY: vocabulary.len(), WIDTH: 128 })?;
-    let mut parameters = Parameters::create_with_seed(&net, settings.seed)?;
+    let mut parameters = Parameters::create_on(device()?, &net, settings.seed)?;
 
     // A random gloss of the same part of speech.
     let fits = |q: usize, b: usize| b != q && synsets[b].part_of_speech == synsets[q].part_of_speech;

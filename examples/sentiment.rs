@@ -12,7 +12,7 @@ use paddle::data::glosses::{self, Gloss};
 use paddle::data::text::BagOfWords;
 use paddle::event::EventKind;
 use paddle::reader::{DataSet, Reader};
-use paddle::{Adam, Options, Parameters, Trainer, test};
+use paddle::{Adam, Options, Parameters, Trainer, device, test};
 
 #[network]
 mod sentiment {
@@ -71,7 +71,7 @@ fn run(settings: &Settings) -> Result<[f64; 2], Box<dyn Error>> {
         glosses.iter().map(|gloss| net.row(gloss.words.clone(), gloss.class)).collect()
     };
     let (training, held_out) = (rows(&data.training), rows(&data.held_out));
-    let mut parameters = Parameters::create_with_seed(&net, settings.seed)?;
+    let mut parameters = Parameters::create_on(device()?, &net, settings.seed)?;
     let mut trainer = Trainer::new(Adam::new(3e-3)).seed(settings.seed);
     let reader = training.iter().passes(settings.passes).shuffle(training.len()).seed(settings.seed);
     trainer.train(&net, &mut parameters, reader.batch(64), Options::default(), |event| {

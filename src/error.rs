@@ -13,6 +13,7 @@ use paddle_core::wire::WireError;
 use paddle_kernels::cpu::CpuError;
 
 use crate::batch::BatchError;
+use crate::device::DeviceError;
 use crate::files::FileError;
 use crate::interrupt::InterruptError;
 use crate::metrics::MeasureError;
@@ -80,6 +81,8 @@ pub enum Error {
     Run(RunError),
     /// The CPU cannot be used as asked for.
     Cpu(CpuError),
+    /// There is no device of a name.
+    Device(DeviceError),
     /// A file cannot be read or written.
     File(FileError),
     /// There is no memory for values on the host.
@@ -237,6 +240,7 @@ kinds! {
     Operator(OperatorError);
     Run(RunError);
     Cpu(CpuError);
+    Device(DeviceError);
     File(FileError);
     OutOfMemory(OutOfMemory);
     Interrupt(InterruptError);

@@ -68,6 +68,7 @@ mod columns;
 pub mod const_text;
 #[cfg(feature = "data")]
 pub mod data;
+mod device;
 mod element;
 mod error;
 mod evaluate;
@@ -113,6 +114,7 @@ mod trainer;
 pub mod updater;
 
 pub use batch::{Batch, BatchError, Cell, Column, Columns, Row, Rows, Shape};
+pub use device::{Device, DeviceError, device, device_of};
 pub use element::Element;
 pub use error::{BatchFailed, Error};
 pub use evaluate::{Tested, infer_each, test};

@@ -94,7 +94,7 @@ impl Parameters<Cpu> {
 }
 
 /// The CPU of all sets that are created without a backend: the process has one team of threads.
-fn shared_cpu() -> Result<Cpu, CpuError> {
+pub(crate) fn shared_cpu() -> Result<Cpu, CpuError> {
     static CPU: OnceLock<Cpu> = OnceLock::new();
     match CPU.get() {
         Some(cpu) => Ok(cpu.clone()),

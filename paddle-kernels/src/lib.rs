@@ -2,6 +2,8 @@
 
 pub mod cpu;
 pub mod custom;
+#[cfg(feature = "wgpu")]
+pub mod device;
 pub mod differences;
 #[cfg(feature = "wgpu")]
 pub mod gpu;

@@ -34,7 +34,7 @@ pub enum Part {
 
 /// The indices of the arena, the tape, the pool and the prepared values among an executor's own memories.
 const ARENA: usize = 0;
-pub(super) const TAPE: usize = 1;
+const TAPE: usize = 1;
 const POOL: usize = 2;
 const PREPARED: usize = 3;
 
@@ -270,7 +270,11 @@ impl<B: Backend> Executor<B> {
         let fallback = self.backend.fallback().zip(self.fallback.as_mut());
         let fallback = fallback.map(|(backend, Fallback { queue, buffers, .. })| {
             let states = &mut states.fallback;
-            FallbackRun { backend, queue, memories: Memories { own: buffers, parameters: beside, states } }
+            FallbackRun {
+                backend,
+                queue,
+                memories: Memories::Of { own: buffers, parameters: beside, states },
+            }
         });
         run(&mut Machine {
             backend: &self.backend,
@@ -278,7 +282,7 @@ impl<B: Backend> Executor<B> {
             layout,
             state: &mut self.state,
             queue: &mut self.queue,
-            memories: Memories { own: &mut self.buffers, parameters: own, states: &mut states.own },
+            memories: Memories::Of { own: &mut self.buffers, parameters: own, states: &mut states.own },
             fallback,
             fault: None,
             version,

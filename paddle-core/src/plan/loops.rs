@@ -1,12 +1,11 @@
 //! The loops of the machine: `for`, `while`, their gradients, and the sequences that they go along.
 
-use super::backend::{Backend, HostSliceMut, Location};
+use super::backend::{Backend, HostSliceMut, Location, Memory};
 use super::code::{
     Instruction, Kernel, KnownOffsets, LoopCode, LoopGradCode, LoopId, LoopKind, MakeCode, Prefix,
     RowsOfWhile, SlotId, SortCode, TakeCode, TakenSequences,
 };
 use super::error::RunError;
-use super::executor::TAPE;
 use super::machine::{FallbackRun, Machine, State, nth_seed};
 use super::tape::{Device, Tape};
 use crate::memory::{OutOfMemory, TryGrow};
@@ -169,10 +168,12 @@ impl<B: Backend> Machine<'_, B> {
         fallback: impl FnOnce(&mut Tape, &mut Device<'_, B::Fallback>) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
         let [tape, other] = &mut self.state.tapes;
-        let buffer = &mut self.memories.own[TAPE];
+        let tape_of = "a run writes its tape";
+        let buffer = self.memories.get_mut(Memory::Tape).expect(tape_of);
         own(tape, &mut Device { backend: self.backend, queue: self.queue, buffer })?;
         let Some(FallbackRun { backend, queue, memories }) = &mut self.fallback else { return Ok(()) };
-        fallback(other, &mut Device { backend: *backend, queue, buffer: &mut memories.own[TAPE] })
+        let buffer = memories.get_mut(Memory::Tape).expect(tape_of);
+        fallback(other, &mut Device { backend: *backend, queue, buffer })
     }
 
     /// Runs a `for`. Returns the number of iterations.

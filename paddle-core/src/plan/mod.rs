@@ -40,8 +40,8 @@ pub use crate::memory::OutOfMemory;
 pub use arithmetic::{Arithmetic, Precision};
 pub use backend::{
     ALIGNMENT, Backend, Body, Extent, Fault, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch,
-    Layout, Location, Memories, Memory, Move, OWN_MEMORIES, Operand, OperandType, Piece, Side, Takes, Token,
-    Unsupported, Values,
+    Layout, Location, Memories, Memory, Move, OWN_MEMORIES, Operand, OperandType, Piece, Reach, Side, Takes,
+    Token, Unsupported, Values,
 };
 pub use error::{PlanError, RunError};
 pub use exchange::{Exchange, ExchangeError};

@@ -461,7 +461,7 @@ fn run_alone<B: Backend>(
 ) -> Result<(), StartError> {
     let mut queue = backend.queue()?;
     let own = &mut no_memories(backend)?;
-    let mut memories = Memories { own, parameters: Values::Write(parameters), states: &mut [] };
+    let mut memories = Memories::Of { own, parameters: Values::Write(parameters), states: &mut [] };
     let kernel = backend.compile(group).map_err(|error| StartError::Kernel(error.message))?;
     let locations = [Location { memory: output, offset: 0 }];
     let launch = Launch { sizes: &[], locations: &locations, seed, number: 0, version: None };

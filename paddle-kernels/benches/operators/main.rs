@@ -148,7 +148,7 @@ fn measure(cpu: &Cpu, sample: &Sample, last: &[usize]) -> Result<(f64, usize), B
     }
     let group = Group::of(op, inputs, outputs, 0);
     let own = &mut [arena, cpu.allocate(0)?, cpu.allocate(0)?, cpu.allocate(0)?];
-    let mut memories = Memories { own, parameters: Values::Read(&[]), states: &mut [] };
+    let mut memories = Memories::Of { own, parameters: Values::Read(&[]), states: &mut [] };
     let kernel = cpu.compile(&group).map_err(|error| error.message)?;
     let (start, mut best) = (Instant::now(), f64::INFINITY);
     while start.elapsed() < TIME {

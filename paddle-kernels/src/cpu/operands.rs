@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use paddle_core::plan::{ALIGNMENT, Launch, Location, Memories, OperandType};
+use paddle_core::plan::{ALIGNMENT, Launch, Location, Memories, OperandType, Reach};
 
 use super::epilogue::Finish;
 use super::number::Element;
@@ -39,7 +39,7 @@ pub(super) struct Operands<'a> {
     signature: &'a Signature,
     launch: &'a Launch<'a>,
     /// The memories of the run. They are borrowed exclusively, except parameters that are only read.
-    memories: &'a Memories<'a, Buffer>,
+    memories: &'a dyn Reach<Buffer>,
     finish: Finish<'a>,
 }
 
@@ -50,6 +50,7 @@ impl<'a> Operands<'a> {
         launch: &'a Launch<'a>,
         memories: &'a mut Memories<'_, Buffer>,
     ) -> Self {
+        let memories: &'a dyn Reach<Buffer> = memories;
         let operands = Operands { signature, launch, memories, finish: Finish::default() };
         let Signature { reads, writes, in_place } = signature;
         reads.iter().for_each(|slot| operands.check(slot));

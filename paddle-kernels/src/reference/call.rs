@@ -1,12 +1,12 @@
 //! The operands of an operator in a launch, as its arithmetic sees them.
 
-use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Memories, Operand, OperandType, Precision};
+use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Operand, OperandType, Precision, Reach};
 use paddle_core::program::DType;
 
 use super::layout::to_row_major;
 use super::shape::broadcast;
 use super::values::Values;
-use super::{Buffer, Reference, memory};
+use super::{Buffer, Reference};
 
 /// The values that an operator writes: its outputs in order, then the inputs that it changes in place.
 pub(super) type Results = Result<Vec<Values>, KernelError>;
@@ -17,7 +17,7 @@ pub(super) struct Call<'a> {
     pub(super) group: &'a Group,
     pub(super) op: &'a GroupOp,
     pub(super) launch: Launch<'a>,
-    pub(super) memories: &'a Memories<'a, Buffer>,
+    pub(super) memories: &'a dyn Reach<Buffer>,
     /// The values that earlier operators of the group wrote.
     pub(super) written: &'a [(Operand, Values)],
 }
@@ -63,7 +63,7 @@ impl Call<'_> {
         let (layout, location) = (self.layout(operand), self.launch.locations[i]);
         let stored = self.backend.stored(layout.dtype);
         let count = layout.elements(self.launch.sizes);
-        let values = memory(self.memories, location).read_values(location.offset, stored, count);
+        let values = self.memories.get(location.memory).read_values(location.offset, stored, count);
         let values =
             values.unwrap_or_else(|| panic!("operand {k} of `{name}` reads memory that nothing wrote"));
         let values = to_row_major(values, layout, self.launch.sizes);

@@ -42,7 +42,7 @@ impl<'a, B: Backend> Device<'a, B> {
 
     fn parts(&mut self) -> (&mut B::Queue, Memories<'_, B::Buffer>) {
         let parameters = Values::Write(&mut self.parameters);
-        (&mut self.queue, Memories { own: &mut self.own, parameters, states: &mut self.states })
+        (&mut self.queue, Memories::Of { own: &mut self.own, parameters, states: &mut self.states })
     }
 
     pub(crate) fn buffer(&mut self, memory: Memory) -> &mut B::Buffer {

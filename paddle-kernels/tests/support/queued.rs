@@ -201,7 +201,8 @@ impl Lent {
         };
         self.0.iter().for_each(&mut swap);
         let parameters_lent = Values::Write(&mut parameters);
-        let result = work(&mut Memories { own: &mut own, parameters: parameters_lent, states: &mut states });
+        let result =
+            work(&mut Memories::Of { own: &mut own, parameters: parameters_lent, states: &mut states });
         for (memory, buffer) in &self.0 {
             let from = match memory {
                 Memory::Arena => &mut own[0],

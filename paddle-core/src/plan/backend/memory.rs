@@ -46,14 +46,28 @@ pub(in crate::plan) fn no_memories<B: Backend>(
 }
 
 /// The buffers of a run.
-#[derive(Debug)]
-pub struct Memories<'a, T> {
-    /// Arena, tape, pool, and prepared values, in this order.
-    pub own: &'a mut [T; OWN_MEMORIES],
-    /// By number.
-    pub parameters: Values<'a, T>,
-    /// By number.
-    pub states: &'a mut [T],
+pub enum Memories<'a, T> {
+    /// Those of an executor.
+    Of {
+        /// Arena, tape, pool, and prepared values, in this order.
+        own: &'a mut [T; OWN_MEMORIES],
+        /// By number.
+        parameters: Values<'a, T>,
+        /// By number.
+        states: &'a mut [T],
+    },
+    /// Those within buffers of another type.
+    Within(&'a mut dyn Reach<T>),
+}
+
+/// What gives the buffers of a run: [`Memories`], or what finds them within buffers of another type.
+pub trait Reach<T>: Sync {
+    /// The buffer of a memory.
+    fn get(&self, memory: Memory) -> &T;
+    /// The buffer for writing; none if the run may only read it.
+    fn get_mut(&mut self, memory: Memory) -> Option<&mut T>;
+    /// Whether the run may write the memory.
+    fn is_writable(&self, memory: Memory) -> bool;
 }
 
 /// The buffers of the parameters, and which of them the run may write.
@@ -108,36 +122,62 @@ impl<T> Memories<'_, T> {
     /// If there is no buffer of this number, which is a mistake of the plan.
     #[inline]
     pub fn get(&self, memory: Memory) -> &T {
+        let (own, parameters, states) = match self {
+            Memories::Of { own, parameters, states } => (own, parameters, states),
+            Memories::Within(reach) => return reach.get(memory),
+        };
         match memory {
-            Memory::Arena => &self.own[0],
-            Memory::Tape => &self.own[1],
-            Memory::Pool => &self.own[2],
-            Memory::Prepared => &self.own[3],
-            Memory::Parameter(number) => self.parameters.get(number),
-            Memory::State(number) => &self.states[number as usize],
+            Memory::Arena => &own[0],
+            Memory::Tape => &own[1],
+            Memory::Pool => &own[2],
+            Memory::Prepared => &own[3],
+            Memory::Parameter(number) => parameters.get(number),
+            Memory::State(number) => &states[number as usize],
         }
     }
 
     /// The buffer for writing; none if the run may only read it.
     #[inline]
     pub fn get_mut(&mut self, memory: Memory) -> Option<&mut T> {
+        let (own, parameters, states) = match self {
+            Memories::Of { own, parameters, states } => (own, parameters, states),
+            Memories::Within(reach) => return reach.get_mut(memory),
+        };
         match memory {
-            Memory::Arena => Some(&mut self.own[0]),
-            Memory::Tape => Some(&mut self.own[1]),
-            Memory::Pool => Some(&mut self.own[2]),
-            Memory::Prepared => Some(&mut self.own[3]),
-            Memory::Parameter(number) => self.parameters.get_mut(number),
-            Memory::State(number) => Some(&mut self.states[number as usize]),
+            Memory::Arena => Some(&mut own[0]),
+            Memory::Tape => Some(&mut own[1]),
+            Memory::Pool => Some(&mut own[2]),
+            Memory::Prepared => Some(&mut own[3]),
+            Memory::Parameter(number) => parameters.get_mut(number),
+            Memory::State(number) => Some(&mut states[number as usize]),
         }
     }
 
     /// Whether the run may write the memory.
     #[inline]
     pub fn is_writable(&self, memory: Memory) -> bool {
-        match memory {
-            Memory::Parameter(number) => self.parameters.is_writable(number),
-            Memory::Arena | Memory::Tape | Memory::Pool | Memory::Prepared | Memory::State(_) => true,
+        match (self, memory) {
+            (Memories::Within(reach), memory) => reach.is_writable(memory),
+            (Memories::Of { parameters, .. }, Memory::Parameter(number)) => parameters.is_writable(number),
+            (_, Memory::Arena | Memory::Tape | Memory::Pool | Memory::Prepared | Memory::State(_)) => true,
         }
+    }
+}
+
+impl<T: Sync> Reach<T> for Memories<'_, T> {
+    #[inline]
+    fn get(&self, memory: Memory) -> &T {
+        self.get(memory)
+    }
+
+    #[inline]
+    fn get_mut(&mut self, memory: Memory) -> Option<&mut T> {
+        self.get_mut(memory)
+    }
+
+    #[inline]
+    fn is_writable(&self, memory: Memory) -> bool {
+        self.is_writable(memory)
     }
 }
 

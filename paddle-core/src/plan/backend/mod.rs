@@ -16,7 +16,7 @@ pub use group::{Body, Extent, Group, GroupOp, Layout, Operand, OperandType, Take
 pub(super) use host::HostVec;
 pub use host::{HostSlice, HostSliceMut};
 pub(super) use memory::no_memories;
-pub use memory::{ALIGNMENT, Location, Memories, Memory, OWN_MEMORIES, Piece, Values};
+pub use memory::{ALIGNMENT, Location, Memories, Memory, OWN_MEMORIES, Piece, Reach, Values};
 pub use moves::Move;
 
 use super::Precision;

@@ -25,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A description of a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Card {
+    /// Whether it is a card indeed, and no program on the processor.
+    pub is_real: bool,
     /// Its number, by which it is asked for.
     pub number: usize,
     /// The name that its driver gives.
@@ -104,7 +106,8 @@ fn adapters() -> Vec<(Card, Adapter)> {
     let describe = |(number, adapter): (usize, Adapter)| {
         let info = adapter.get_info();
         let (name, interface) = (info.name.clone(), info.backend.to_string());
-        (Card { number, name, interface, kind: kind(&adapter).1.into() }, adapter)
+        let is_real = info.device_type != wgpu::DeviceType::Cpu;
+        (Card { is_real, number, name, interface, kind: kind(&adapter).1.into() }, adapter)
     };
     adapters.into_iter().enumerate().map(describe).collect()
 }
