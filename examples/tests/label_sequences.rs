@@ -30,7 +30,7 @@ fn both_can_learn_words_by_heart() {
 #[test]
 fn a_short_training_stresses_some_words() {
     let [alone, field] = run(&Settings { seed: 1, passes: 4, words: 2_000, width: 16 }).unwrap();
-    assert!(alone > 0.05 && field > 0.1, "{alone} {field}");
+    assert!(alone > 0.3 && field > 0.4, "{alone} {field}");
 }
 
 #[test]
