@@ -41,6 +41,7 @@ mod json_lines;
 mod lbfgs;
 mod least_squares;
 pub mod mnist;
+pub mod pronunciations;
 mod random_split;
 mod split;
 mod standardize;

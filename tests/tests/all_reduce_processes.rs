@@ -25,16 +25,27 @@ fn main() -> Result<(), Error> {
         }
         Ok("dies") => {
             let cluster = Cluster::all_reduce_ranks()?.expect("a launcher has set the rank");
-            let steps = if cluster.rank() == 1 { 3 } else { STEPS };
-            println!("{}", digest(Some(&cluster), steps)?);
-            // Without a farewell, as whoever is killed.
-            if cluster.rank() == 1 { std::process::abort() } else { Ok(()) }
+            if cluster.rank() == 1 {
+                train(Some(&cluster), 3)?;
+                // Without a farewell, as whoever is killed.
+                std::process::abort()
+            }
+            println!("{}", digest(Some(&cluster), STEPS)?);
+            Ok(())
         }
         Ok("fails") => {
             let cluster = Cluster::all_reduce(2);
-            let steps = if cluster.rank() == 1 { 2 } else { STEPS };
-            let digest = digest(Some(&cluster), steps)?;
-            assert!(cluster.rank() == 0, "there is nothing more to read");
+            if cluster.rank() == 1 {
+                train(Some(&cluster), 2)?;
+                panic!("there is nothing more to read");
+            }
+            println!("{}", digest(Some(&cluster), STEPS)?);
+            Ok(())
+        }
+        Ok("fails late") => {
+            let cluster = Cluster::all_reduce(2);
+            let digest = digest(Some(&cluster), STEPS)?;
+            assert!(cluster.rank() == 0, "there is nothing more to do");
             println!("{digest}");
             Ok(())
         }
@@ -42,15 +53,9 @@ fn main() -> Result<(), Error> {
     }
 }
 
-/// Trains, and returns what the parameters are.
+/// Trains, and returns what the parameters are: all ranks look at them.
 fn digest(cluster: Option<&Cluster>, steps: u64) -> Result<String, Error> {
-    let net = cost();
-    let options = Options::default().shards(6);
-    let mut parameters = Parameters::create_with_seed(&net, 1)?;
-    let mut trainer = Trainer::new(Adam::new(0.01)).seed(3).on(cluster);
-    for step in 0..steps {
-        trainer.step_with(&net, &mut parameters, batch(&net, step), &options)?;
-    }
+    let parameters = train(cluster, steps)?;
     let mut bits = 0_u64;
     for name in parameters.names() {
         for x in &parameters.get::<f32>(name)? {
@@ -60,12 +65,24 @@ fn digest(cluster: Option<&Cluster>, steps: u64) -> Result<String, Error> {
     Ok(format!("{bits:016x}"))
 }
 
+fn train(cluster: Option<&Cluster>, steps: u64) -> Result<Parameters, Error> {
+    let net = cost();
+    let options = Options::default().shards(6);
+    let mut parameters = Parameters::create_with_seed(&net, 1)?;
+    let mut trainer = Trainer::new(Adam::new(0.01)).seed(3).on(cluster);
+    for step in 0..steps {
+        trainer.step_with(&net, &mut parameters, batch(&net, step), &options)?;
+    }
+    Ok(parameters)
+}
+
 fn started_here() -> Result<(), Error> {
     let cluster = Cluster::all_reduce(3);
     let together = digest(Some(&cluster), STEPS)?;
-    assert_eq!(cluster.rank(), 0);
+    let rank = cluster.rank();
     // The other ranks, which run this, too, end here.
     drop(cluster);
+    assert_eq!(rank, 0);
     let alone = digest(None, STEPS)?;
     assert_eq!(together, alone, "started by the first rank");
 
@@ -86,8 +103,14 @@ fn started_here() -> Result<(), Error> {
         .unwrap();
     let error = outcome(fails).unwrap_err();
     assert!(error.contains("rank 1 is gone") && error.contains("there is nothing more to read"), "{error}");
+    // The first one has all that it wants, and tells.
+    let late = Command::new(env::current_exe().unwrap()).env(ROLE, "fails late").output().unwrap();
+    let told = String::from_utf8_lossy(&late.stderr);
+    assert!(late.status.success() && String::from_utf8_lossy(&late.stdout).trim() == alone, "{told}");
+    assert!(told.contains("rank 1 has failed behind its last step"), "{told}");
+    assert!(told.contains("there is nothing more to do"), "{told}");
     println!(
-        "all_reduce_processes: 3 ranks, 4 of a launcher, 3 of which one died, and 2 of which one failed"
+        "all_reduce_processes: 3 ranks, 4 of a launcher, 3 of which one died, and twice 2 of which one failed"
     );
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use ndarray::ArrayD;
 use paddle::best::{Best, KeepBest};
+use paddle::cluster::Cluster;
 use paddle::core::plan::MemoryKind;
 use paddle::event::EventKind;
 use paddle::files::{self, FileFault, Notes};
@@ -83,6 +84,32 @@ fn averages_are_those_of_all_steps() {
     check_averages(AdamW::new(0.01), &Options::default());
     check_averages(Adam::new(0.01), &Options::default().shards(2));
     check_averages(Momentum::new(0.1), &Options::default().shards(3));
+}
+
+/// Servers keep the averages of what they hold, with the bits of one machine.
+#[test]
+fn averages_of_a_cluster_are_those_of_one_machine() {
+    let (net, rows) = (model!(), rows());
+    let train = |cluster: Option<&Cluster>| {
+        let mut parameters = Parameters::create(&net).unwrap();
+        let mut trainer = Trainer::new(Averaged::new(Adam::new(0.01), 0.9)).on(cluster);
+        let reader = rows.iter().cloned().passes(2).batch(4);
+        let mut none = true;
+        trainer
+            .train(&net, &mut parameters, reader, Options::default().shards(2), |event| {
+                none &= event.averages().is_err();
+                Ok(())
+            })
+            .unwrap();
+        (values(&trainer.averages(&parameters).unwrap()), none)
+    };
+    let (alone, none) = train(None);
+    assert!(!none);
+    let cluster = Cluster::threads(2).servers(2);
+    let (on_cluster, none) = train(Some(&cluster));
+    // While it trains, the sums are on the servers.
+    assert!(none);
+    assert_eq!(alone, on_cluster);
 }
 
 /// Gradients are accumulated by shards: activations take the memory of one, and the step is that of the whole batch.

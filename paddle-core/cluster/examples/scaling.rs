@@ -12,8 +12,8 @@
 //! the receiver's; links take one piece after the other. A step is: `request`, pull all pieces, compute forward and then
 //! backward, push all gradients, `commit`, update. Backward takes two thirds of the time.
 //!
-//! Two ways of sending are computed: behind backward, as it is done today; and each layer's gradient as soon as backward has it,
-//! with each layer's values pulled in front of its forward part.
+//! Two ways of sending are computed: behind backward; and each layer's gradient as soon as backward has it, as it is done, with
+//! each layer's values pulled in front of its forward part, as it is not done yet.
 
 use std::env;
 

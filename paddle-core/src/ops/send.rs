@@ -32,7 +32,7 @@ pub struct SendRows {
     pub padding_idx: i64,
 }
 
-/// Says that everything has been sent.
+/// Says that what was sent so far goes on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendBarrier;
 
@@ -128,7 +128,7 @@ impl Operation for SendBarrier {
         const {
             &Schema {
                 name: "send_barrier",
-                doc: "Everything has been sent.",
+                doc: "What was sent so far goes on its way.",
                 inputs: &[],
                 outputs: &[],
                 accuracy: AccuracyClass::MOVED,

@@ -34,7 +34,7 @@ pub trait Exchange: Send {
         Err(ExchangeError::not_carried())
     }
 
-    /// Says that the program has sent everything.
+    /// Says that what the program has sent so far may go on its way.
     fn end_sending(&mut self) -> Result<(), ExchangeError> {
         Ok(())
     }

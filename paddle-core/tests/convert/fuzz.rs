@@ -1,6 +1,6 @@
 //! Random changes to real programs and to our own: nothing panics, and what is read is well-formed.
 
-use paddle_core::convert::{from_wire, legalise, to_wire};
+use paddle_core::convert::{from_wire, legalise, load, to_wire};
 use paddle_core::ops::Program;
 use paddle_core::text;
 use paddle_core::wire::ProgramDesc;
@@ -22,6 +22,10 @@ fn fuzz(main: &ProgramDesc, startup: Option<&ProgramDesc>, rounds: usize, seed: 
         if let Ok(program) = from_wire(&changed, startup) {
             accepted += 1;
             survives(&program);
+        }
+        // What can be run is read the same, and what cannot has reasons.
+        if let Err(unsupported) = load(&changed) {
+            assert!(!unsupported.faults.is_empty());
         }
     }
     accepted

@@ -421,3 +421,22 @@ fn losses_are_of_one_shape_and_keep_what_theirs_do() {
     };
     assert!(reason.contains("one shape"), "{reason}");
 }
+
+/// PaddlePaddle knows no rows: a batch that becomes an ordinary axis, and rows again, is copied.
+#[test]
+fn the_batch_as_an_axis() {
+    let source = "program {
+  rows _
+  block 0 (x: f32[_, 3]) {
+    all: f32[(_), 3] = rows_to_axis(x)
+    each: f32[_, 3] = axis_to_rows(all, x)
+    return each
+  }
+}
+";
+    let desc = legalise(&text::parse(source).expect("it is a program")).expect("PaddlePaddle has this");
+    is_paddle(&desc);
+    let assigned: Vec<&[String]> =
+        desc.blocks[0].ops.iter().filter(|op| op.r#type == "assign").map(|op| op.output("Out")).collect();
+    assert!(assigned.len() == 2 && assigned[0] != assigned[1], "{assigned:?}");
+}

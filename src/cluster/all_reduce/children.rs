@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use paddle_engines::collective::CollectiveError;
 
@@ -17,6 +19,10 @@ use crate::cluster::processes::{FOLDER, Folder, MASTER, RANK, ROLE, SECRET, TRAI
 pub(in crate::cluster) const RANK_ROLE: &str = "rank";
 /// So many lines of what a rank has said in the end are shown.
 const LINES: usize = 40;
+
+/// The time that ranks have to end behind the last step.
+const LEAVE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Whether this process has started ranks.
 static HAS_STARTED: AtomicBool = AtomicBool::new(false);
@@ -91,6 +97,25 @@ impl Children {
                 CollectiveError::Gone { rank, why: format!("{why}{}", self.last_words(rank)) }.into()
             }
             error => error,
+        }
+    }
+
+    /// Waits a moment for the ranks to end, and says on the standard error stream which of them have failed behind their last step.
+    pub(super) fn see_off(&self) {
+        let until = Instant::now() + LEAVE;
+        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        for (rank, child) in (1..).zip(children.iter_mut()) {
+            let status = loop {
+                match child.try_wait() {
+                    Ok(None) if Instant::now() < until => thread::sleep(PAUSE),
+                    Ok(status) => break status,
+                    Err(_) => break None,
+                }
+            };
+            if let Some(status) = status.filter(|status| !status.success()) {
+                let said = self.last_words(rank);
+                eprintln!("cluster: rank {rank} has failed behind its last step, with {status}{said}");
+            }
         }
     }
 

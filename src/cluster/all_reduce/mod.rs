@@ -256,9 +256,13 @@ impl Group {
 
     /// Ends the ranks that this one has started. A process that another one has started ends here, unless it has failed.
     pub(super) fn end(&self) {
-        self.children.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let goes_well = self.goes_well.load(Ordering::Acquire) && !std::thread::panicking();
+        let children = self.children.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(children) = children.filter(|_| goes_well) {
+            children.see_off();
+        }
         // A program that has failed goes on to say why.
-        if self.is_child && self.goes_well.load(Ordering::Acquire) {
+        if self.is_child && goes_well {
             std::process::exit(0);
         }
     }

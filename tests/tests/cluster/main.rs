@@ -3,6 +3,7 @@
 mod asynchronous;
 mod clipping;
 mod equals;
+mod overlap;
 mod programs;
 mod staged;
 mod tables;

@@ -17,7 +17,7 @@ impl Reading<'_, '_> {
     /// fails leaves nothing behind.
     pub(super) fn by_rule(&mut self, rule: Rule) -> Result<bool, ConvertError> {
         let owns_blocks = self.desc.attrs.iter().any(|attr| attr.r#type == i32::from(AttrType::Block));
-        if owns_blocks || self.reader.is_ours {
+        if owns_blocks {
             return rule(self);
         }
         let before = self.reader.program.mark(self.id());
@@ -27,6 +27,8 @@ impl Reading<'_, '_> {
         }
         self.take_back(before);
         let does_not_fit = match &result {
+            // Our own programs say what they mean.
+            _ if self.reader.is_ours => false,
             Ok(_) => true,
             Err(error) => matches!(error.fault, Fault::Build(_)),
         };

@@ -363,8 +363,10 @@ impl Legaliser<'_> {
         if rows.is_some_and(|rows| self.program.is_reordered(rows)) {
             return self.refuse(operator, "its rows are in the order of a loop");
         }
-        let (x, out) = (self.name(operator.inputs[0]), self.name(operator.outputs[0]));
+        let (program, value) = (self.program, operator.outputs[0]);
+        let (x, out) = (self.name(operator.inputs[0]), self.declare(at, "assign", program.ty(value)));
         self.push(at, OpDesc::new("assign").with_input("X", [&x]).with_output("Out", [&out]));
+        self.names.insert(value, out);
         Ok(())
     }
 
