@@ -73,7 +73,9 @@ impl Product {
                             first: Unsigned,
                             size: Unsigned,
                             by_terms: bool| {
-                    for_each(lane, u(TILE * DEPTH), u(LANES), |at| {
+                    // Not in a loop, of which a thread may have few (see `LANES`).
+                    for turn in 0..TILE * DEPTH / LANES {
+                        let at = lane + u(turn * LANES);
                         let (place, depth) = match by_terms {
                             true => (at / u(DEPTH), at % u(DEPTH)),
                             false => (at % u(TILE), at / u(TILE)),
@@ -84,13 +86,13 @@ impl Product {
                         when(place.less(size) & term.less(k), || {
                             shared.set(to, self.rounded(factor(matrix, place, term)));
                         });
-                    });
+                    }
                 };
                 load(&left, x, first_row, m, self.by_terms[0]);
                 load(&right, y, first_column, n, self.by_terms[1]);
                 barrier();
-                for_each(u(0), u(DEPTH), u(1), |depth| {
-                    let at = depth * u(TILE);
+                for depth in 0..DEPTH {
+                    let at = u(depth * TILE);
                     let xs: Vec<Float> = (0..PART).map(|i| left.get(at + row + u(i))).collect();
                     let ys: Vec<Float> = (0..PART).map(|j| right.get(at + column + u(j))).collect();
                     for (i, &x) in xs.iter().enumerate() {
@@ -99,7 +101,7 @@ impl Product {
                             sum.set(sum.get() + x * y);
                         }
                     }
-                });
+                }
                 barrier();
             });
             // The tile goes through shared memory, so that neighbouring threads store neighbours.

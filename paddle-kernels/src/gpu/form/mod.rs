@@ -21,6 +21,9 @@ pub(super) use double::add as add_doubles;
 pub(super) use numbers::{Float, Long, Register, Signed, Truth, Unsigned, load_word, store_word};
 
 /// The threads of a workgroup.
+///
+/// Many threads with short loops suit every device. A program on the processor that has the interface of a card (Mesa's `lavapipe`
+/// of 2022) ends the loops of a thread after 65,535 iterations, of all its loops together, without a word.
 pub(super) const LANES: u32 = 64;
 
 /// The type of a value in a register.

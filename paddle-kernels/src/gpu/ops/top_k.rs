@@ -28,43 +28,27 @@ impl Compile for TopK {
         types[0] == DType::F32
     }
 
-    /// A thread for each column along the axis: each place is the first element behind that of the place before.
+    /// The thread of an element counts the elements in front of it, which is its place.
     fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
         let (shape, taken, axis) = (call.shape(0).to_vec(), call.out_shape(0).to_vec(), self.axis as usize);
-        let columns = [&shape[..axis], &shape[axis + 1..]].concat();
-        Ok(Kernel::new().stage(Grid::Items(columns.clone()), || {
+        Ok(Kernel::new().stage(Grid::Items(shape.clone()), || {
             let (x, out, indices, u) = (call.input(0), call.output(0), call.output(1), Unsigned::of);
-            each(scalar(&columns), |column| {
-                let around = position(column, &columns);
-                let at = |along: Unsigned, shape: &[_]| {
-                    let mut place = around.clone();
-                    place.insert(axis, along);
-                    element(&place, shape)
-                };
-                let (size, count) = (scalar(&[shape[axis]]), scalar(&[taken[axis]]));
-                let last = Variable::new(u(0));
-                for_each(u(0), count, u(1), |place| {
-                    let best = Variable::new(size);
-                    for_each(u(0), size, u(1), |along| {
-                        let value = (x.float(at(along, &shape)), along);
-                        let is_behind = Variable::new(Truth::of(true));
-                        when(place.greater(u(0)), || {
-                            let previous = (x.float(at(last.get(), &shape)), last.get());
-                            is_behind.set(is_before(previous, value, self.largest));
-                        });
-                        when(is_behind.get(), || {
-                            let is_better = Variable::new(best.get().is(size));
-                            when(best.get().less(size), || {
-                                let found = (x.float(at(best.get(), &shape)), best.get());
-                                is_better.set(is_before(value, found, self.largest));
-                            });
-                            when(is_better.get(), || best.set(along));
-                        });
-                    });
-                    last.set(best.get());
-                    let to = at(place, &taken);
-                    out.copy(to, &x, at(best.get(), &shape));
-                    indices.store(to, Element::Long(Long::of_unsigned(best.get())));
+            each(x.elements(), |index| {
+                let mut at = position(index, &shape);
+                let own = at[axis];
+                let value = x.float(index);
+                let place = Variable::new(u(0));
+                for_each(u(0), scalar(&[shape[axis]]), u(1), |along| {
+                    at[axis] = along;
+                    let other = (x.float(element(&at, &shape)), along);
+                    place.set(place.get() + is_before(other, (value, own), self.largest).to_unsigned());
+                });
+                let place = place.get();
+                when(place.less(scalar(&[taken[axis]])), || {
+                    at[axis] = place;
+                    let to = element(&at, &taken);
+                    out.copy(to, &x, index);
+                    indices.store(to, Element::Long(Long::of_unsigned(own)));
                 });
             });
         }))
