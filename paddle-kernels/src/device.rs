@@ -49,7 +49,7 @@ of_devices! {
     /// A compiled group.
     Kernel(cpu::Kernel, wgpu::Kernel);
     /// Launches and copies of an executor.
-    Queue(queue::Queue<u8>, wgpu::Queue);
+    Queue(queue::Queue<u8>, Box<wgpu::Queue>);
 }
 
 /// What belongs to one device is used with another one: a mistake of the runtime.
@@ -175,7 +175,10 @@ impl Backend for Device {
     }
 
     fn queue(&self) -> Result<Queue, OutOfMemory> {
-        made!(self Queue |device| device.queue())
+        match self {
+            Device::Cpu(device) => device.queue().map(Queue::Cpu),
+            Device::Wgpu(device) => device.queue().map(|queue| Queue::Wgpu(Box::new(queue))),
+        }
     }
 
     fn rearrange(

@@ -56,15 +56,20 @@ pub struct Buffer {
     bytes: usize,
 }
 
-/// A compiled group: the pipelines of each stage, by the memories that its operands are in.
+/// The pipelines of a stage, by the memories that its operands are in.
+#[derive(Default)]
+struct Pipelines(Mutex<Vec<(Vec<u32>, Arc<Pipeline>)>>);
+
+/// A compiled group.
 pub struct Kernel {
     kernel: super::Kernel,
-    pipelines: Vec<Mutex<Vec<(Vec<u32>, Arc<Pipeline>)>>>,
+    /// Of each stage.
+    pipelines: Vec<Pipelines>,
 }
 
 impl Kernel {
     /// The stages, and the pipelines of each.
-    fn stages(&self) -> impl Iterator<Item = (&Stage, &Mutex<Vec<(Vec<u32>, Arc<Pipeline>)>>)> {
+    fn stages(&self) -> impl Iterator<Item = (&Stage, &Pipelines)> {
         self.kernel.stages.iter().zip(&self.pipelines)
     }
 }
@@ -111,7 +116,7 @@ impl Backend for Wgpu {
                 return unsupported(format!("a group of {} operands", form.operands.len()));
             }
         }
-        let pipelines = kernel.stages.iter().map(|_| Mutex::default()).collect();
+        let pipelines = kernel.stages.iter().map(|_| Pipelines::default()).collect();
         Ok(Kernel { kernel, pipelines })
     }
 

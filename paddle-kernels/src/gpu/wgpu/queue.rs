@@ -123,7 +123,7 @@ impl Queue {
                 });
                 places.push(at as u32);
             }
-            let mut pipelines = pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut pipelines = pipelines.0.lock().unwrap_or_else(PoisonError::into_inner);
             let known = pipelines.iter().find(|(of, _)| *of == places).map(|(_, pipeline)| pipeline.clone());
             let pipeline = match known {
                 Some(pipeline) => pipeline,

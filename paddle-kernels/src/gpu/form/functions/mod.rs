@@ -3,13 +3,19 @@
 //!
 //! `exp`, `ln`, `tanh`, `sin`, `cos`, `asin`, `atan`, `erf` and `erfc` use the polynomials of the Cephes library (S. Moshier).
 
-use std::f32::consts::{FRAC_PI_2, FRAC_PI_4, LN_2, LOG2_E, LOG10_E, PI};
+mod angles;
+mod normal;
+mod power;
+
+use std::f32::consts::{FRAC_2_SQRT_PI, FRAC_PI_2, FRAC_PI_4, LN_2, LOG2_E, LOG10_E, PI};
 
 use paddle_core::ops::Real;
 
-use super::control::Variable;
+use self::angles::{reduce, sin_cos};
+use self::normal::Normal;
+use self::power::power_of;
+use super::Unary;
 use super::numbers::{Float, Register, Signed, Truth, Unsigned};
-use super::{Unary, for_each, when};
 
 /// ln 2 in two parts. The first has so few digits that its product with an exponent is exact.
 const LN_2_HIGH: f32 = 0.693_359_4;
@@ -98,112 +104,6 @@ fn fast_two_sum(a: Float, b: Float) -> (Float, Float) {
 fn halves(x: Float) -> (Float, Float) {
     let high = (x.bits() & Unsigned::of(0xffff_f000)).as_float();
     (high, (x - high).rounded())
-}
-
-/// A product, and what rounding has lost of it. Products of halves are exact.
-fn two_product(a: Float, b: Float) -> (Float, Float) {
-    let product = (a * b).rounded();
-    let ((a1, a2), (b1, b2)) = (halves(a), halves(b));
-    (product, (((a1 * b1 - product).rounded() + a1 * b2).rounded() + a2 * b1) + a2 * b2)
-}
-
-/// `sin` and `cos` of an angle between -π/4 and π/4, which has two parts.
-fn sin_cos(x: Float, low: Float) -> (Float, Float) {
-    let square = x * x;
-    let sine = polynomial(square, &[-1.951_529_6e-4, 8.332_161e-3, -1.666_665_5e-1]) * square * x + x + low;
-    let cosine = polynomial(square, &[2.443_315_7e-5, -1.388_731_6e-3, 4.166_664_6e-2]) * square * square
-        - f(0.5) * square
-        + f(1.0)
-        - x * low;
-    (sine, cosine)
-}
-
-/// An angle without quarters of a circle: the number of quarters, and the rest in two parts.
-fn reduce(x: Float) -> (Unsigned, Float, Float) {
-    // π/2 in parts of few digits, whose products with small numbers of quarters are exact.
-    let n = (x * f(std::f32::consts::FRAC_2_PI)).round();
-    let (a, b, c, d) = (1.570_312_5_f32, 4.837_512_97e-4_f32, 7.549_778_94e-8_f32, 5.126_688_2e-12_f32);
-    let near = ((x - n * f(a)).rounded() - n * f(b)).rounded();
-    let (high, low) = fast_two_sum(near, -(n * f(c)));
-    let low = low - n * f(d);
-    let quarters = Variable::new(n.to_signed().as_unsigned());
-    let (rest, less) = (Variable::new(high), Variable::new(low));
-    when(x.abs().greater(f(8192.0)), || {
-        let (n, value) = reduce_large(x);
-        quarters.set(n);
-        rest.set(value);
-        less.set(f(0.0));
-    });
-    (quarters.get(), rest.get(), less.get())
-}
-
-/// The same for any angle: a product of its digits with 2/π, of which only the digits that matter are computed (Payne and
-/// Hanek, 1983).
-fn reduce_large(x: Float) -> (Unsigned, Float) {
-    // The digits of 2/π behind the point.
-    const DIGITS: [u32; 8] = [
-        0xa2f9_836e,
-        0x4e44_1529,
-        0xfc27_57d1,
-        0xf534_ddc0,
-        0xdb62_9599,
-        0x3c43_9041,
-        0xfe51_63ab,
-        0xdebb_c561,
-    ];
-    let size = x.abs().bits();
-    let exponent = (size >> Unsigned::of(MANTISSA_BITS)) - Unsigned::of(BIAS as u32 + MANTISSA_BITS);
-    let mantissa = (size & Unsigned::of(0x007f_ffff)) | Unsigned::of(0x0080_0000);
-    // x = mantissa · 2^exponent. Digits in front of bit `exponent` give whole circles.
-    let (word, shift) = (exponent >> Unsigned::of(5), exponent & Unsigned::of(31));
-    let digit = |at: u32| {
-        let wanted = word + Unsigned::of(at);
-        DIGITS.iter().enumerate().fold(Unsigned::of(0), |found, (number, &digit)| {
-            Unsigned::choose(wanted.is(Unsigned::of(number as u32)), Unsigned::of(digit), found)
-        })
-    };
-    let raw = [digit(0), digit(1), digit(2), digit(3)];
-    let joined = |at: usize| {
-        let back = Unsigned::of(32) - shift;
-        let lower = Unsigned::choose(
-            shift.is(Unsigned::of(0)),
-            Unsigned::of(0),
-            raw[at + 1] >> (back & Unsigned::of(31)),
-        );
-        (raw[at] << shift) | lower
-    };
-    let words = [joined(0), joined(1), joined(2)];
-    // The product with the mantissa, modulo 2³² in front of the point, and 64 bits behind it.
-    let third = words[2].multiply_high(mantissa);
-    let second = words[1] * mantissa + third;
-    let carry = second.less(third).to_unsigned();
-    let first = words[0] * mantissa + words[1].multiply_high(mantissa) + carry;
-    // Here the point is in front of `first`: a quarter of a circle is 2³⁰.
-    let half = (first >> Unsigned::of(29)) & Unsigned::of(1);
-    let quarters = (first >> Unsigned::of(30)) + half;
-    let rest_high = first - (quarters << Unsigned::of(30));
-    let negative = rest_high.as_signed().less(Signed::of(0));
-    let (inverted_low, inverted_high) = (!second, !rest_high);
-    let low = Unsigned::choose(negative, inverted_low, second);
-    let high = Unsigned::choose(negative, inverted_high, rest_high);
-    // Leading zeros go, so that no digit is lost.
-    let (h, l) = (Variable::new(high), Variable::new(low));
-    let scale = Variable::new(f(FRAC_PI_2 / (1u32 << 30) as f32));
-    for_each(Unsigned::of(0), Unsigned::of(6), Unsigned::of(1), |_| {
-        when(h.get().less(Unsigned::of(1 << 24)), || {
-            h.set((h.get() << Unsigned::of(6)) | (l.get() >> Unsigned::of(26)));
-            l.set(l.get() << Unsigned::of(6));
-            scale.set(scale.get() * f(1.0 / 64.0));
-        });
-    });
-    let value = h.get().to_float() * scale.get();
-    let value = Float::choose(negative, -value, value);
-    let below = x.less(f(0.0));
-    let (n, value) =
-        (Unsigned::choose(below, Unsigned::of(0) - quarters, quarters), Float::choose(below, -value, value));
-    // Infinities have no angle.
-    let endless = size.greater_equal(Unsigned::of(f32::INFINITY.to_bits()));
-    (n, Float::choose(endless, f(f32::NAN), value))
 }
 
 /// `x²` in two parts, of which the first has so few digits that its square is exact.
@@ -394,7 +294,7 @@ impl Real for Float {
         );
         let begin = Float::choose(far, f(FRAC_PI_2), Float::choose(middle, f(FRAC_PI_4), f(0.0)));
         let square = x * x;
-        let tail = polynomial(square, &[8.053_744_5e-2, -1.387_768_6e-1, 1.997_771_1e-1, -3.333_294_9e-1]);
+        let tail = polynomial(square, &[8.053_744_5e-2, -1.387_768_6e-1, 1.997_771_1e-1, -3.333_295e-1]);
         let value = begin + (tail * square * x + x);
         unless_nan(self, with_sign(value, self))
     }
@@ -461,7 +361,7 @@ impl Real for Float {
                     -2.685_381_4e-2,
                     1.128_358_5e-1,
                     -3.761_262_6e-1,
-                    1.128_379_1,
+                    FRAC_2_SQRT_PI,
                 ],
             );
         let size = self.abs();
@@ -540,98 +440,4 @@ fn erfc_of_large(x: Float) -> Float {
         ],
     );
     exp_of_negative_square(x) * inverse * Float::choose(x.less(f(2.0)), near, far)
-}
-
-/// What the distribution function Φ and the density φ of the normal distribution consist of; the polynomials are those of the
-/// CPU's kernels (`cpu/math/normal.rs`).
-struct Normal {
-    /// `(Φ(x) - ½) / x`, for |x| up to 1.
-    slope: Float,
-    /// `Φ(-|x|) / exp(-x²/2)`, for |x| from 1 on.
-    ratio: Float,
-    /// `exp(-x²/2)`, as `(1 + less) · a · b`.
-    power: (Float, Float, Float),
-}
-
-impl Normal {
-    fn of(x: Float) -> Normal {
-        const END: f32 = 15.0;
-        let size = x.abs().min(f(END));
-        let square = size * size;
-        let slope = polynomial(
-            square,
-            &[-8.694_948_5e-6, 1.163_652_5e-4, -1.189_229_2e-3, 9.974_603e-3, -6.649_059e-2, 0.398_942_3],
-        );
-        let sum = (size + f(4.0)).rounded();
-        let scale = f(1.0) / sum;
-        // What the rounding of the sum has left.
-        let scale = scale - scale * scale * (size - (sum - f(4.0)).rounded());
-        let of_ratio = [
-            1.476_010_1e-3,
-            -3.393_935_3e-3,
-            -7.506_738_6e-3,
-            6.038_056e-2,
-            -0.186_524_1,
-            0.387_138_1,
-            -0.607_896_6,
-            0.755_285_14,
-        ];
-        let ratio = scale * polynomial((size - f(4.0)) * scale, &of_ratio);
-        let (short, rest) = halves(size);
-        let (less, a, b) = exp_parts(f(-0.5) * (short * short), f(0.0));
-        // The rest of the square counts, as the exponential magnifies it.
-        let of_rest = f(-0.5) * ((size + short) * rest);
-        let less = less + (less + f(1.0)) * of_rest.exp_m1();
-        let a = Float::choose(x.abs().less(f(END)), a, f(0.0));
-        Normal { slope, ratio, power: (less, a, b) }
-    }
-
-    /// `y · exp(-x²/2)`. The power may be so small that it has few digits, so it is not computed by itself.
-    fn times_power(&self, y: Float) -> Float {
-        let (less, a, b) = self.power;
-        (y * less + y) * a * b
-    }
-}
-
-/// `x` to the power of `y`. The logarithm has twice the digits, since errors of it are magnified by its size.
-fn power_of(x: Float, y: Float) -> Float {
-    let size = x.abs();
-    let small = size.less(f(f32::MIN_POSITIVE));
-    let (n, rest) = ln_parts(Float::choose(small, size * f(8_388_608.0), size));
-    let n = n - Float::choose(small, f(23.0), f(0.0));
-    // ln(1 + f) = f - f²/2 + …, with the first two terms in twice the digits.
-    let (square, square_low) = two_product(rest, rest);
-    let tail = ln_tail(rest) * rest * square;
-    let (a, a_low) = fast_two_sum(rest, f(-0.5) * square);
-    let (b, b_low) = fast_two_sum(a, tail);
-    let log_low = a_low + b_low - f(0.5) * square_low;
-    // n · ln 2 is exact in its first part.
-    let high = n * f(LN_2_HIGH);
-    let swap = high.abs().less(b.abs());
-    let (first, second) = (Float::choose(swap, b, high), Float::choose(swap, high, b));
-    let (log, more) = fast_two_sum(first, second);
-    let (log, log_low) = fast_two_sum(log, more + log_low + n * f(LN_2_LOW));
-    let (product, product_low) = two_product(log, y.max(f(-1e30)).min(f(1e30)));
-    let low = product_low + log_low * y;
-    let whole = product.max(f(-1e4)).min(f(1e4));
-    let low = Float::choose(product.abs().less(f(1e4)), low, f(0.0));
-    let (less, p, q) = exp_parts(whole, low);
-    let value = (less + f(1.0)) * p * q;
-    // Signs and limits.
-    let (zero, one, infinite) = (f(0.0), f(1.0), f(f32::INFINITY));
-    let is_whole = y.trunc().is(y);
-    let is_odd = is_whole & (y * f(0.5)).trunc().is_not(y * f(0.5)) & y.abs().less(f(16_777_216.0));
-    let rises = y.greater(zero);
-    let value = Float::choose(size.is(zero), Float::choose(rises, zero, infinite), value);
-    let value = Float::choose(size.is(infinite), Float::choose(rises, infinite, zero), value);
-    let endless = Float::choose(size.greater(one), infinite, zero);
-    let shrinking = Float::choose(size.greater(one), zero, infinite);
-    let limit = Float::choose(size.is(one), one, Float::choose(rises, endless, shrinking));
-    let value = Float::choose(y.abs().is(infinite), limit, value);
-    let is_negative = (x.bits() & Unsigned::of(0x8000_0000)).is_not(Unsigned::of(0));
-    let value = Float::choose(is_negative & is_odd, -value, value);
-    let undefined = x.less(zero) & !is_whole & size.less(infinite) & y.abs().less(infinite);
-    let value = Float::choose(undefined, f(f32::NAN), value);
-    let value = Float::choose(is_nan(x), x, Float::choose(is_nan(y), y, value));
-    Float::choose(y.is(zero) | x.is(one), one, value)
 }
