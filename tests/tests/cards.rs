@@ -3,7 +3,7 @@
 #[path = "../../paddle-kernels/tests/support/card.rs"]
 mod card;
 
-use paddle::reader::DataSet;
+use paddle::reader::{DataSet, Reader};
 use paddle::{
     Adam, Cpu, Load, Network, Options, Parameters, Rows, Sgd, Trainable, Trainer, Wgpu, WgpuError, infer,
     network,
@@ -72,7 +72,7 @@ fn sentences_of_any_length() {
         for word in vectors {
             state = tanh(fc(concat([word, state]), 8));
         }
-        let most = sequence_pool(vectors, kind = max);
+        let most = sequence_pool(vectors, max);
         mean(softmax_with_cross_entropy(fc(concat([state, most]), 3), label))
     });
     let row = |i: usize| {
