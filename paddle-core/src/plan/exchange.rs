@@ -271,7 +271,9 @@ impl<B: Backend> Machine<'_, B> {
         merging: &mut Merging<T>,
         host: &dyn Fn(&mut [T]) -> HostSliceMut<'_>,
     ) -> Result<(), RunError> {
-        let width = self.row_elements(code.slots[0]);
+        // A row of the batch may have several ids, so a row of the table is what is behind the last axis of these.
+        let of_table = self.plan.slots[code.slots[0].0].shape.last();
+        let width = of_table.map_or(1, |width| width.get(&self.state.sizes));
         merging.lookups.resize_with(code.slots.len() / 2, Lookup::default);
         for (pair, lookup) in code.slots.chunks_exact(2).zip(&mut merging.lookups) {
             let &[rows, ids] = pair else { continue };
