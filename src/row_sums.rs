@@ -129,9 +129,10 @@ impl RowSums {
         rows: HostSlice<'_>,
     ) -> Result<(), ExchangeError> {
         let RowSums { waiting, sum, other } = self;
-        let failed = |error: OutOfMemory| ExchangeError { message: error.to_string() };
+        let failed =
+            |error: OutOfMemory| ExchangeError::from(error.wanted_for("sums of the rows of a table"));
         if !sum.set(ids, rows).map_err(failed)? {
-            return Err(ExchangeError { message: "a gradient has rows of another size".to_string() });
+            return Err(ExchangeError::Failed { message: "a gradient has rows of another size".to_string() });
         }
         let Joining { added, kept } = Joining::of(at, count);
         for place in added.rev() {
@@ -186,7 +187,7 @@ impl SentRows {
         rows: HostSlice<'_>,
     ) -> Result<Option<&RowSum>, ExchangeError> {
         let Some((_, sums)) = self.tables.iter_mut().find(|(name, _)| name == piece) else {
-            return Err(ExchangeError { message: format!("nobody takes the rows of `{piece}`") });
+            return Err(ExchangeError::Failed { message: format!("nobody takes the rows of `{piece}`") });
         };
         sums.join(self.at, ids, rows)?;
         Ok((self.at[0] + 1 == self.at[1]).then_some(&sums.sum))

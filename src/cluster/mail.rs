@@ -110,8 +110,8 @@ impl Mailbox {
     }
 }
 
-fn failed(message: String) -> ExchangeError {
-    ExchangeError { message }
+fn failed(message: String) -> ExchangeError::Failed {
+    ExchangeError::Failed { message }
 }
 
 impl Exchange for Mailbox {

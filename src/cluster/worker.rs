@@ -70,7 +70,7 @@ struct Asking(Sender<Input>);
 impl Rows for Asking {
     fn rows(&mut self, from: u32, piece: &str, ids: &[i64]) -> Result<Option<Bytes>, ExchangeError> {
         let (answer, answered) = mpsc::channel();
-        let failed = |message: &str| ExchangeError { message: message.to_string() };
+        let failed = |message: &str| ExchangeError::Failed { message: message.to_string() };
         let ask = Input::Ask { server: from, piece: piece.to_string(), ids: ids.to_vec(), answer };
         self.0.send(ask).map_err(|_| failed("the trainer has ended"))?;
         match answered.recv_timeout(ROWS_WITHIN) {
@@ -292,7 +292,7 @@ fn train(mut gradients: Gradients, works: &Receiver<Work>, back: &Sender<Input>)
 /// Has the sums of a task sent while others are computed. In asynchronous training all of them go at once.
 fn outlet(task: &Task<Bytes>, back: &Sender<Input>) -> Option<Outlet> {
     let (task, back) = (task.alone.is_none().then_some(task.number)?, back.clone());
-    let ended = || ExchangeError { message: "the trainer has ended".to_string() };
+    let ended = || ExchangeError::Failed { message: "the trainer has ended".to_string() };
     Some(Box::new(move |parts| back.send(Input::Event(Event::Sums { task, parts })).map_err(|_| ended())))
 }
 

@@ -10,7 +10,7 @@ use super::code::SlotId;
 use super::error::RunError;
 use super::machine::Machine;
 use super::merging::{Lookup, Merging, Summand};
-use crate::memory::TryGrow;
+use crate::memory::{OutOfMemory, TryGrow};
 use crate::ops::{Op, SendRows};
 use crate::program::{DType, Located};
 
@@ -93,22 +93,39 @@ pub trait Exchange: Send {
     }
 }
 
+/// What memory is wanted for as rows are merged.
+const ROWS: &str = "the gradient of the rows of a table";
+
 /// Why an exchange failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExchangeError {
-    /// What failed, and with which machine.
-    pub message: String,
+pub enum ExchangeError {
+    /// Another machine, or the way to it.
+    Failed {
+        /// What failed, and with which machine.
+        message: String,
+    },
+    /// There is no memory here for what is exchanged.
+    OutOfMemory(OutOfMemory),
+}
+
+impl From<OutOfMemory> for ExchangeError {
+    fn from(error: OutOfMemory) -> Self {
+        ExchangeError::OutOfMemory(error)
+    }
 }
 
 impl ExchangeError {
     fn not_carried() -> Self {
-        ExchangeError { message: "there is no other machine for this".to_string() }
+        ExchangeError::Failed { message: "there is no other machine for this".to_string() }
     }
 }
 
 impl fmt::Display for ExchangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        match self {
+            ExchangeError::Failed { message } => f.write_str(message),
+            ExchangeError::OutOfMemory(error) => error.fmt(f),
+        }
     }
 }
 
@@ -130,10 +147,11 @@ pub(super) struct ExchangeCode {
 impl<B: Backend> Machine<'_, B> {
     /// Runs an operator that exchanges values.
     pub(super) fn exchange(&mut self, code: &ExchangeCode) -> Result<(), RunError> {
-        let failed = |error: ExchangeError| RunError::Exchange {
-            operator: code.operator.clone(),
-            place: code.place.clone(),
-            message: error.message,
+        let failed = |error: ExchangeError| match error {
+            ExchangeError::Failed { message } => {
+                RunError::Exchange { operator: code.operator.clone(), place: code.place.clone(), message }
+            }
+            ExchangeError::OutOfMemory(error) => RunError::OutOfMemory(error),
         };
         match (&code.op, &code.slots[..]) {
             (Op::Send(op), &[from]) => {
@@ -279,16 +297,18 @@ impl<B: Backend> Machine<'_, B> {
             let &[rows, ids] = pair else { continue };
             self.ids(ids, &mut lookup.ids)?;
             let count = self.elements(rows);
-            lookup.rows.try_resize(count, T::default())?;
+            let room = lookup.rows.try_resize(count, T::default());
+            room.map_err(|error| error.wanted_for(ROWS))?;
             let token = self.read(self.locate(rows), self.plan.slots[rows.0].dtype, count);
             self.wait(token, host(&mut lookup.rows))?;
         }
-        Ok(merging.merge(width, [op.begin, op.end, op.padding_idx])?)
+        let merged = merging.merge(width, [op.begin, op.end, op.padding_idx]);
+        Ok(merged.map_err(|error| error.wanted_for(ROWS))?)
     }
 
     fn ids(&mut self, slot: SlotId, into: &mut Vec<i64>) -> Result<(), RunError> {
         let count = self.elements(slot);
-        into.try_resize(count, 0)?;
+        into.try_resize(count, 0).map_err(|error| error.wanted_for("the ids of a lookup"))?;
         let token = self.read(self.locate(slot), DType::I64, count);
         self.wait(token, HostSliceMut::I64(into))
     }

@@ -357,7 +357,7 @@ impl GroupJob {
         let outlet = move |parts| {
             let mut way = to_others.lock().unwrap_or_else(PoisonError::into_inner);
             let parts = send_ahead(&mut **way, parts, |piece| owner_of(&placement, piece));
-            let parts = parts.map_err(|error| ExchangeError { message: error.to_string() })?;
+            let parts = parts.map_err(|error| ExchangeError::Failed { message: error.to_string() })?;
             own.lock().unwrap_or_else(PoisonError::into_inner).extend(parts);
             Ok(())
         };

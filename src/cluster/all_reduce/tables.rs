@@ -125,7 +125,7 @@ impl Rows for Received {
         let mut rows = Vec::with_capacity(ids.len() * width);
         for id in ids {
             let row = known.binary_search(id).ok().and_then(|at| elements.get(at * width..(at + 1) * width));
-            let row = row.ok_or_else(|| ExchangeError {
+            let row = row.ok_or_else(|| ExchangeError::Failed {
                 message: format!("rank {from} has not given row {id} of `{piece}`"),
             })?;
             rows.extend_from_slice(row);
