@@ -110,7 +110,7 @@ impl Mailbox {
     }
 }
 
-fn failed(message: String) -> ExchangeError::Failed {
+fn failed(message: String) -> ExchangeError {
     ExchangeError::Failed { message }
 }
 
