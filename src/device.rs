@@ -45,7 +45,7 @@ pub fn device() -> Result<Device, Error> {
 pub fn device_of(name: &str) -> Result<Device, Error> {
     let cpu = shared_cpu()?;
     match name.split_once(':').unwrap_or((name, "0")) {
-        ("cpu", "0") => Ok(cpu.into()),
+        ("cpu", "0") => Ok(of_cpu(cpu)),
         ("best", "0") => Ok(best(cpu)),
         ("wgpu", number) => match number.parse() {
             Ok(number) => card(number, cpu),
@@ -56,9 +56,19 @@ pub fn device_of(name: &str) -> Result<Device, Error> {
 }
 
 #[cfg(feature = "wgpu")]
+fn of_cpu(cpu: Cpu) -> Device {
+    Device::Cpu(cpu)
+}
+
+#[cfg(not(feature = "wgpu"))]
+fn of_cpu(cpu: Cpu) -> Device {
+    cpu
+}
+
+#[cfg(feature = "wgpu")]
 fn card(number: usize, cpu: Cpu) -> Result<Device, Error> {
     let card = Wgpu::new(number, cpu).map_err(DeviceError::Card)?;
-    Ok(card.into())
+    Ok(Device::Wgpu(card))
 }
 
 #[cfg(not(feature = "wgpu"))]
@@ -71,7 +81,7 @@ fn card(_: usize, _: Cpu) -> Result<Device, Error> {
 fn best(cpu: Cpu) -> Device {
     let card = cards().into_iter().find(|card| card.is_real);
     let card = card.and_then(|card| Wgpu::new(card.number, cpu.clone()).ok());
-    card.map_or_else(|| cpu.into(), Device::from)
+    card.map_or_else(|| of_cpu(cpu), Device::Wgpu)
 }
 
 #[cfg(not(feature = "wgpu"))]

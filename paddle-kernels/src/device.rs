@@ -20,18 +20,6 @@ pub enum Device {
     Wgpu(Wgpu),
 }
 
-impl From<Cpu> for Device {
-    fn from(cpu: Cpu) -> Device {
-        Device::Cpu(cpu)
-    }
-}
-
-impl From<Wgpu> for Device {
-    fn from(card: Wgpu) -> Device {
-        Device::Wgpu(card)
-    }
-}
-
 macro_rules! of_devices {
     ($($(#[doc = $doc:literal])* $name:ident($cpu:ty, $wgpu:ty);)*) => {$(
         $(#[doc = $doc])*
