@@ -22,7 +22,8 @@ pub(super) enum Grid {
     One,
 }
 
-fn product(extents: &[Extent], sizes: &[usize]) -> usize {
+/// The product of extents in a launch with these sizes.
+pub(super) fn product(extents: &[Extent], sizes: &[usize]) -> usize {
     extents.iter().fold(1, |product: usize, extent| product.saturating_mul(extent.get(sizes)))
 }
 

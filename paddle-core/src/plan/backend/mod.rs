@@ -150,7 +150,7 @@ pub trait Backend {
 
     /// The backend that runs operators which this one does not [support](Backend::supports); without one they are
     /// errors. The plan copies the inputs of such operators to the fallback, and their outputs back; its text shows
-    /// these copies. An element has the same bytes on both backends.
+    /// these copies. They go through the host, so an element may have other bytes on each side.
     fn fallback(&self) -> Option<&Self::Fallback> {
         None
     }

@@ -7,7 +7,7 @@ use paddle_core::program::DType;
 
 use super::Compile;
 use crate::gpu::form::{Float, Long, Truth, Unsigned, Variable, each, fail, for_each, scalar, when};
-use crate::gpu::kernel::{Grid, Kernel};
+use crate::gpu::kernel::{Grid, Kernel, product};
 use crate::gpu::tensor::Call;
 use crate::messages::entry_out_of_range;
 
@@ -81,8 +81,7 @@ impl Compile for UpdateRows {
         Ok(kernel.explain(move |evidence, position| {
             let mut at = position;
             for (number, shape) in &ids {
-                let elements =
-                    shape.iter().fold(1usize, |product, extent| product * extent.get(evidence.sizes));
+                let elements = product(shape, evidence.sizes);
                 if at < elements {
                     return entry_out_of_range((evidence.number)(*number, at), at, count.get(evidence.sizes));
                 }

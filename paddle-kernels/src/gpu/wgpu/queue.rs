@@ -12,7 +12,7 @@ use wgpu::{
 use super::device::{Device, FIRST_MEMORY, LAUNCH_BYTES};
 use super::{Kernel, WORD, elements};
 use crate::gpu::form::{Form, Word, wgsl};
-use crate::gpu::kernel::{Evidence, Explain};
+use crate::gpu::kernel::{Evidence, Explain, product};
 
 /// The most launches that are submitted together.
 const MOST_LAUNCHES: usize = 256;
@@ -209,18 +209,14 @@ impl Queue {
             set(Word::Offset(place as u32).place(form), offset / WORD);
         }
         for (at, extents) in form.sizes.iter().enumerate() {
-            let size =
-                extents.iter().fold(1usize, |size, extent| size.saturating_mul(extent.get(launch.sizes)));
-            set(Word::Size(at as u32).place(form), size);
+            set(Word::Size(at as u32).place(form), product(extents, launch.sizes));
         }
     }
 
     /// Makes room for what the kernel needs beside its operands.
     fn grow_scratch(&mut self, kernel: &Kernel, launch: Launch<'_>) -> Result<(), OutOfMemory> {
         for (number, extents) in kernel.kernel.scratch.iter().enumerate() {
-            let words =
-                extents.iter().fold(1usize, |words, extent| words.saturating_mul(extent.get(launch.sizes)));
-            let bytes = words.saturating_mul(WORD);
+            let bytes = product(extents, launch.sizes).saturating_mul(WORD);
             if self.scratch.get(number).is_none_or(|buffer| buffer.size() < bytes as u64) {
                 let buffer = self.device.allocate(bytes)?;
                 match self.scratch.get_mut(number) {
