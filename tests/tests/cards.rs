@@ -126,6 +126,31 @@ fn what_a_card_has_learned_is_saved_and_runs_on_the_cpu() {
 }
 
 #[test]
+fn a_card_gives_the_same_bits_in_every_run() {
+    let Some(card) = card() else { return };
+    let net = network!(|words: Seq<i64>, x: Tensor<f32, _, 4>, label: Tensor<i64, _, 1>| {
+        let words = sequence_pool(embedding(words, [30, 8]), sum);
+        let hidden = dropout(tanh(fc(concat([words, x]), 24)), 0.3);
+        mean(softmax_with_cross_entropy(fc(hidden, 3), label))
+    });
+    let row = |i: usize| {
+        let words: Vec<i64> = (0..i % 7).map(|j| ((i * 3 + j) % 30) as i64).collect();
+        net.row(words, [0, 1, 2, 3].map(|j| wave(4 * i + j)), (i % 3) as i64)
+    };
+    let rows: Vec<_> = (0..40).map(row).collect();
+    let run = || -> Vec<u32> {
+        let mut parameters = Parameters::create_on(card.clone(), &net, 2).unwrap();
+        let mut trainer = Trainer::new(Adam::new(0.01)).seed(4);
+        for _ in 0..5 {
+            trainer.step(&net, &mut parameters, &rows).unwrap();
+        }
+        let values = |name| parameters.get::<f32>(name).unwrap();
+        parameters.names().flat_map(values).map(f32::to_bits).collect()
+    };
+    assert!(run() == run());
+}
+
+#[test]
 fn a_class_that_does_not_exist_is_the_error_of_the_cpu() {
     let Some(card) = card() else { return };
     let net = network!(|x: Tensor<f32, _, 2>, label: Tensor<i64, _, 1>| {
