@@ -7,6 +7,7 @@
 
 use std::env;
 use std::error::Error;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -16,6 +17,7 @@ use paddle::event::EventKind;
 use paddle::reader::{DataSet, Reader};
 use paddle::{Network, Options, Parameters, Sgd, Spec, Trainable, Trainer, infer};
 
+// ANCHOR: model
 #[network]
 mod regression {
     /// One weight per feature, and one more. Other data have other features, so each has weights of its own.
@@ -39,10 +41,11 @@ mod regression {
         line(x, param = "housing")
     }
 }
+// ANCHOR_END: model
 
 fn main() -> ExitCode {
     let path = env::args_os().nth(1).map(PathBuf::from);
-    match run(path.as_deref()) {
+    match run(path.as_deref(), Path::new("target/fit_a_line")) {
         Ok(line) => println!("{line}"),
         Err(error) => {
             eprintln!("error: {error}");
@@ -52,11 +55,13 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Fits the housing data of a file, or else the embedded data, and says how well.
-fn run(housing_data: Option<&Path>) -> Result<String, Box<dyn Error>> {
+/// Fits the housing data of a file, or else the embedded data, and says how well. A folder gets the curve of the cost.
+fn run(housing_data: Option<&Path>, folder: &Path) -> Result<String, Box<dyn Error>> {
+    fs::create_dir_all(folder)?;
+    let curve = folder.join("cost.svg");
     match housing_data {
-        None => fit(&regression::diabetes_cost(), &regression::diabetes(), diabetes::samples()),
-        Some(path) => fit(&regression::housing_cost(), &regression::housing(), housing::read(path)?),
+        None => fit(&regression::diabetes_cost(), &regression::diabetes(), diabetes::samples(), &curve),
+        Some(path) => fit(&regression::housing_cost(), &regression::housing(), housing::read(path)?, &curve),
     }
 }
 
@@ -64,22 +69,27 @@ fn fit<const N: usize, Cost, Price>(
     cost: &Network<Cost>,
     price: &Network<Price>,
     samples: Vec<Sample<N>>,
+    curve: &Path,
 ) -> Result<String, Box<dyn Error>>
 where
     Cost: Trainable<Row: From<([f32; N], f32)>>,
     Price: Spec<Row = [f32; N]>,
 {
+    // ANCHOR: data
     let (train, test) = split(samples, 5);
     let standard = Standardizer::fit(&train);
     let row = |sample: &Sample<N>| Cost::Row::from((standard.apply(sample.features), sample.target));
     let rows: Vec<_> = train.iter().map(row).collect();
+    // ANCHOR_END: data
 
+    // ANCHOR: training
     // Both networks call `line`, so they share its parameters.
     let mut parameters = Parameters::create((cost, price))?;
     let mut trainer = Trainer::new(Sgd::new(0.1));
     // A batch has all rows: steps along the exact gradient end in the minimum, not near it.
     let reader = rows.iter().passes(2000).batch(rows.len());
-    trainer.train(cost, &mut parameters, reader, Options::default(), |event| {
+    let options = Options::default().curve(curve);
+    trainer.train(cost, &mut parameters, reader, options, |event| {
         if let EventKind::EndPass { pass, cost, .. } = event.kind()
             && pass % 200 == 0
         {
@@ -87,13 +97,16 @@ where
         }
         Ok(())
     })?;
+    // ANCHOR_END: training
 
+    // ANCHOR: judged
     let features: Vec<_> = test.iter().map(|sample| standard.apply(sample.features)).collect();
     let outputs = infer(price, &parameters, features)?;
     let prices = outputs.at::<f32>(0)?;
     let errors = prices.iter().zip(&test).map(|(price, sample)| f64::from(price - sample.target));
     let test_mse = errors.map(|error| error * error).sum::<f64>() / test.len() as f64;
     let closed_form_mse = least_squares(&train)?.mse(&test);
+    // ANCHOR_END: judged
     Ok(format!("fit_a_line: test_mse={test_mse:.4} closed_form_mse={closed_form_mse:.4}"))
 }
 

@@ -1,8 +1,8 @@
 //! What a user would test of `fit_a_line`.
 
 use std::fmt::Write;
-use std::fs;
 
+use paddle::Adam;
 use paddle::testing::{assert_learns, assert_program, check_gradients};
 
 use super::*;
@@ -30,9 +30,17 @@ fn assert_near(line: &str) {
     assert!((test / closed_form - 1.0).abs() < 0.02, "{line}");
 }
 
+/// Runs the example, with a folder of this name for its picture.
+fn run_in(name: &str, housing_data: Option<&Path>) -> Result<String, Box<dyn Error>> {
+    let folder = env::temp_dir().join(format!("paddle-{name}-{}", std::process::id()));
+    let line = run(housing_data, &folder);
+    fs::remove_dir_all(folder).unwrap();
+    line
+}
+
 #[test]
 fn the_embedded_data() {
-    let line = run(None).unwrap();
+    let line = run_in("embedded", None).unwrap();
     assert_near(&line);
     // As numpy has it.
     assert!((errors(&line).1 - 3279.1576).abs() < 1e-3, "{line}");
@@ -53,12 +61,88 @@ fn a_file_of_thirteen_columns() {
     }
     let path = env::temp_dir().join(format!("paddle-thirteen-columns-{}.data", std::process::id()));
     fs::write(&path, text).unwrap();
-    assert_near(&run(Some(&path)).unwrap());
+    assert_near(&run_in("columns", Some(&path)).unwrap());
     fs::remove_file(path).unwrap();
 }
 
 #[test]
 fn a_file_that_is_not_there() {
-    let error = run(Some(Path::new("no/such/housing.data"))).unwrap_err();
+    let error = run_in("missing", Some(Path::new("no/such/housing.data"))).unwrap_err();
     assert!(error.to_string().starts_with("no/such/housing.data: "), "{error}");
 }
+
+/// Trains on the embedded data, by steps along the gradient of all rows; returns the outputs for these rows.
+fn fitted<Cost, Price>(cost: &Network<Cost>, price: &Network<Price>, passes: usize) -> Vec<(f32, f32)>
+where
+    Cost: Trainable<Row: From<([f32; 10], f32)>>,
+    Price: Spec<Row = [f32; 10]>,
+{
+    let (train, _) = split(diabetes::samples(), 5);
+    let standard = Standardizer::fit(&train);
+    let features: Vec<_> = train.iter().map(|sample| standard.apply(sample.features)).collect();
+    let rows: Vec<_> =
+        features.iter().zip(&train).map(|(&x, sample)| Cost::Row::from((x, sample.target))).collect();
+    let mut parameters = Parameters::create((cost, price)).unwrap();
+    let reader = rows.iter().passes(passes).batch(rows.len());
+    // The numbers of patients are large, and the gradient of an absolute value is not.
+    let mut trainer = Trainer::new(Adam::new(1.0));
+    trainer.train(cost, &mut parameters, reader, Options::default(), |_| Ok(())).unwrap();
+    let outputs = infer(price, &parameters, features).unwrap();
+    let found = outputs.at::<f32>(0).unwrap();
+    found.iter().copied().zip(train.iter().map(|sample| sample.target)).collect()
+}
+
+fn mean_of(found: &[(f32, f32)], error: impl Fn(f32) -> f32) -> f32 {
+    found.iter().map(|(price, target)| error(price - target)).sum::<f32>() / found.len() as f32
+}
+
+// ANCHOR: exercise_1
+#[network]
+mod median {
+    fn line(x: _) -> _ {
+        fc(x, 1)
+    }
+
+    pub fn cost(x: Tensor<f32, _, 10>, y: Tensor<f32, _, 1>) -> Tensor<f32> {
+        mean(abs(line(x) - y))
+    }
+
+    pub fn price(x: Tensor<f32, _, 10>) -> Tensor<f32, _, 1> {
+        line(x)
+    }
+}
+
+#[test]
+fn absolute_errors_instead_of_squares() {
+    let by_squares = fitted(&regression::diabetes_cost(), &regression::diabetes(), 2000);
+    let by_absolutes = fitted(&median::cost(), &median::price(), 2000);
+    // Each line is better at what it was asked for.
+    assert!(mean_of(&by_absolutes, f32::abs) < mean_of(&by_squares, f32::abs));
+    assert!(mean_of(&by_absolutes, |it| it * it) > mean_of(&by_squares, |it| it * it));
+}
+// ANCHOR_END: exercise_1
+
+// ANCHOR: exercise_2
+#[network]
+mod curved {
+    fn curve(x: _) -> _ {
+        fc(concat([x, square(x)], axis = 1), 1)
+    }
+
+    pub fn cost(x: Tensor<f32, _, 10>, y: Tensor<f32, _, 1>) -> Tensor<f32> {
+        mean(square(curve(x) - y))
+    }
+
+    pub fn price(x: Tensor<f32, _, 10>) -> Tensor<f32, _, 1> {
+        curve(x)
+    }
+}
+
+#[test]
+fn squares_of_the_features_as_well() {
+    let line = fitted(&regression::diabetes_cost(), &regression::diabetes(), 2000);
+    let curve = fitted(&curved::cost(), &curved::price(), 2000);
+    // What is learned from is told better; whether other patients are is another question.
+    assert!(mean_of(&curve, |it| it * it) < mean_of(&line, |it| it * it));
+}
+// ANCHOR_END: exercise_2

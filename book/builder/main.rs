@@ -1,0 +1,15 @@
+//! `cargo run -p paddle-book` builds the book; its first page is `target/book/index.html`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let destination = folder.with_file_name("target").join("book");
+    if let Err(error) = paddle_book::build(folder, &destination) {
+        eprintln!("error: {error:#}");
+        return ExitCode::FAILURE;
+    }
+    println!("{}", destination.join("index.html").display());
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,3 @@
+//! Programs that pages of the book show, each a test.
+
+mod language;
