@@ -1,3 +1,4 @@
 //! Programs that pages of the book show, each a test.
 
 mod language;
+mod translated;
