@@ -22,6 +22,7 @@ use paddle::{Adam, Device, Options, Parameters, Trainer, Watch, device, infer};
 #[path = "gan/judge.rs"]
 mod judge;
 
+// ANCHOR: model
 #[network]
 mod gan {
     pub fn generator(noise: Tensor<f32, _, 32>) -> Tensor<f32, _, 8, 8> {
@@ -47,6 +48,7 @@ mod gan {
         mean(softplus(-discriminator(image)) + softplus(discriminator(generator(noise))))
     }
 }
+// ANCHOR_END: model
 
 /// Learns to make handwritten digits.
 #[derive(Parser)]

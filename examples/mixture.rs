@@ -13,6 +13,7 @@ use paddle::event::EventKind;
 use paddle::reader::{DataSet, Reader};
 use paddle::{Options, Parameters, Sgd, Trainer, device, infer};
 
+// ANCHOR: model
 #[network]
 mod mixture {
     /// Rows are split by sex, 1 or 2. Each expert computes its own.
@@ -28,6 +29,7 @@ mod mixture {
         expected(x, sex)
     }
 }
+// ANCHOR_END: model
 
 /// Predicts the progression of diabetes, by one expert for each sex.
 #[derive(Parser)]

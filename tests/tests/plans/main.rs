@@ -22,12 +22,14 @@ const TASK: &str = "PADDLE_TEST_PLAN";
 
 #[network]
 mod nets {
+    // ANCHOR: mlp
     /// Two layers, and a loss of several element-wise operators.
     pub fn mlp(x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>) -> Tensor<f32> {
         let hidden = fc(x, 8, act = gelu);
         let wrong = fc(hidden, 1) - y;
         mean(log(1.0 + square(wrong)) + 0.1 * abs(wrong))
     }
+    // ANCHOR_END: mlp
 
     /// Two convolutions, each with its statistics, and a shortcut.
     pub fn images(x: Tensor<f32, _, 4, 8, 8>) -> Tensor<f32, _, 16> {
@@ -36,6 +38,7 @@ mod nets {
         softmax(reshape(pool2d(relu(second + first), 8, kind = avg), [16]))
     }
 
+    // ANCHOR: recurrent
     /// A recurrent network whose step is one product of what is read and what is remembered.
     pub fn recurrent(words: Seq<Tensor<f32, 3>>) -> Tensor<f32> {
         let (mut h, mut c) = (zeros(4), zeros(4));
@@ -46,6 +49,7 @@ mod nets {
         }
         mean(square(h))
     }
+    // ANCHOR_END: recurrent
 
     /// A recurrent network along the words of each sentence, and one along the sentences.
     pub fn nested(text: Seq<Seq<Tensor<f32, 3>>>) -> Tensor<f32> {
