@@ -8,6 +8,8 @@ use mdbook_driver::errors::{Error, Result};
 use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 
 mod check;
+#[cfg(feature = "page")]
+pub mod page;
 
 /// Builds the book of a folder, the one with `book.toml`, into `destination`.
 ///

@@ -76,6 +76,34 @@ impl<B: Backend> Parameters<B> {
         Ok(report)
     }
 
+    /// Like [`load`](Self::load), of a file that is in memory: one that is part of the program, as by `include_bytes!`, or
+    /// came over a network. It needs no file system, so it works on `wasm32`, too.
+    ///
+    /// ```
+    /// use paddle::{Load, Parameters, network};
+    ///
+    /// let net = network!(|x: Tensor<f32, _, 2>| fc(x, 1, param = "line"));
+    /// # let path = std::env::temp_dir().join(format!("paddle-doc-{}.safetensors", std::process::id()));
+    /// let saved = Parameters::create(&net)?;
+    /// saved.save(&path)?;
+    /// let bytes = std::fs::read(&path).unwrap();
+    /// let mut loaded = Parameters::create_with_seed(&net, 1)?;
+    /// loaded.load_bytes(&bytes, Load::Strict)?;
+    /// assert_eq!(loaded.get::<f32>("line.w")?, saved.get::<f32>("line.w")?);
+    /// # std::fs::remove_file(&path).unwrap();
+    /// # Ok::<(), paddle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`load`](Self::load); they name the file `(in memory)`.
+    pub fn load_bytes(&mut self, bytes: &[u8], load: Load<'_>) -> Result<LoadReport, Error> {
+        let name = Path::new("(in memory)");
+        let mut file = TensorFile::in_memory(bytes, name)?;
+        let (report, values) = self.read(&mut file, name, load)?;
+        self.upload(&values);
+        Ok(report)
+    }
+
     /// The names of the parameters in a file.
     pub(crate) fn names_in_file(&self, file: &TensorFile) -> Names<'_> {
         Names::of(self.former(), file)

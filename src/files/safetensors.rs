@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
 use super::atomic::Writer;
 use super::checksum::{self, Checksum, NONE};
-use super::disk::{self, File};
+use super::disk;
 use super::error::{FileError, FileFault};
 use super::length;
 use crate::batch::Shape;
@@ -125,9 +125,9 @@ impl<'a> Contents<'a> {
 }
 
 /// An open file whose header has been read and compared with the length of the file.
-pub(crate) struct TensorFile {
+pub(crate) struct TensorFile<'a> {
     path: PathBuf,
-    file: File,
+    file: Box<dyn Content + 'a>,
     header: Metadata,
     /// The byte at which the elements begin.
     elements: u64,
@@ -135,7 +135,12 @@ pub(crate) struct TensorFile {
     checksum: Option<String>,
 }
 
-impl TensorFile {
+/// What a file is read from: the disk, or memory.
+trait Content: Read + Seek {}
+
+impl<C: Read + Seek> Content for C {}
+
+impl<'a> TensorFile<'a> {
     /// Opens a file. Memory is taken only for the header, and no more than the file has.
     pub(crate) fn open(path: &Path) -> Result<Self, FileError> {
         let file = Self::open_unchecked(path)?;
@@ -145,9 +150,20 @@ impl TensorFile {
 
     /// Like [`open`](Self::open), but accepts a damaged header if it fits the length of the file.
     pub(super) fn open_unchecked(path: &Path) -> Result<Self, FileError> {
-        let failed = |error| FileFault::read(error).of(path);
         let length = length(path)?;
-        let mut file = disk::open(path).map_err(failed)?;
+        let file = disk::open(path).map_err(|error| FileFault::read(error).of(path))?;
+        Self::of_content(Box::new(file), length, path)
+    }
+
+    /// A file in memory, which errors call by this name.
+    pub(crate) fn in_memory(bytes: &'a [u8], name: &Path) -> Result<Self, FileError> {
+        let file = Self::of_content(Box::new(Cursor::new(bytes)), bytes.len() as u64, name)?;
+        file.check_header().map_err(|fault| fault.of(name))?;
+        Ok(file)
+    }
+
+    fn of_content(mut file: Box<dyn Content + 'a>, length: u64, path: &Path) -> Result<Self, FileError> {
+        let failed = |error| FileFault::read(error).of(path);
         let mut bytes = vec![0; PREFIX as usize];
         let left = length.saturating_sub(PREFIX);
         let known = length.min(PREFIX) as usize;
