@@ -44,12 +44,12 @@
 //! | test it | [`testing`] |
 //! | look into it | [`summary()`], [`Network::program`], [`RunStats`]; [`core`] has the levels below |
 //! | see where time and memory go | [`Trainer::profile`], [`profile::infer`] |
-//! | draw it | [`plot`]; [`Options::curve`] |
+//! | draw it | [`plot`]; [`Options::curve`]; in a notebook, [`notebook`] |
 //!
 //! | feature, on by default | what is there with it |
 //! | --- | --- |
 //! | `data` | [`data`]: files of data and how rows are prepared; data sets, some of them embedded |
-//! | `plot` | [`plot`], [`Options::curve`] |
+//! | `plot` | [`plot`], [`notebook`], [`Options::curve`] |
 //! | `terminal` | the bar of [`Options::progress`], which is lines without it; [`Options::interruptible`] |
 //!
 //! `images` is off by default: `data::ImageFolder` reads folders of images. So is `language`: `paddle::language` compiles sources at run time. With `default-features = false` the runtime alone is left, which compiles for `wasm32-unknown-unknown`, too.
@@ -89,6 +89,8 @@ mod load;
 pub mod metrics;
 mod model;
 pub mod network;
+#[cfg(feature = "plot")]
+pub mod notebook;
 pub mod operator;
 mod options;
 mod outputs;

@@ -67,6 +67,14 @@ impl Curve {
         self.series.iter_mut().zip(values).for_each(|(series, value)| series.add(value));
     }
 
+    /// The picture, as SVG.
+    ///
+    /// # Errors
+    /// What the library says that draws.
+    pub fn svg(&self) -> io::Result<String> {
+        draw(&self.series)
+    }
+
     /// Draws the curves as SVG. The file also has their values, for [`resume`](Self::resume). It is written as a whole
     /// or not at all.
     ///

@@ -37,6 +37,27 @@ pub fn grid<A: Data<Elem = f32>>(
     super::write(path.as_ref(), draw(images.view(), columns))
 }
 
+/// Such a picture without a file, which notebooks show: see [`notebook`](crate::notebook).
+#[derive(Clone, Debug)]
+pub struct Grid {
+    png: Vec<u8>,
+}
+
+impl Grid {
+    /// Draws grey images as [`grid`] does.
+    ///
+    /// # Errors
+    /// There is no image, an image has no pixels, or `columns` is 0.
+    pub fn new<A: Data<Elem = f32>>(images: &ArrayBase<A, Ix3>, columns: usize) -> io::Result<Self> {
+        Ok(Grid { png: draw(images.view(), columns)? })
+    }
+
+    /// The picture as a file in the format PNG has it.
+    pub fn png(&self) -> &[u8] {
+        &self.png
+    }
+}
+
 fn draw(images: ArrayView3<'_, f32>, columns: usize) -> io::Result<Vec<u8>> {
     let nothing =
         || io::Error::new(ErrorKind::InvalidInput, "there is no image to draw, or no column for it");

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 pub use curve::Curve;
-pub use grid::grid;
+pub use grid::{Grid, grid};
 pub use tensorboard::TensorBoard;
 
 use crate::files::{FileError, FileFault, atomic};
