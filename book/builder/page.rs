@@ -21,7 +21,7 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// How often all digits are gone through.
 const PASSES: usize = 60;
 
-/// Writes a script: `drawADigit(element)` of it has the trained network. The network is trained once, and then taken from `target/page`.
+/// Writes a script: `drawADigit(element)` of it has the trained network. The network is trained once, and its parameters are then in `target/book-digits.safetensors`.
 ///
 /// # Errors
 /// Those of training, and of building for a browser, which needs Rust's target `wasm32-unknown-unknown`.
@@ -55,16 +55,15 @@ pub struct Size {
 /// # Errors
 /// Those of training.
 pub fn parameters() -> Result<PathBuf, Box<dyn Error>> {
-    let file = target().join("digits.safetensors");
+    let file = target().join("book-digits.safetensors");
     if !file.exists() {
-        fs::create_dir_all(target())?;
         println!("trained to draw: test_accuracy={:.4}", train(&file)?);
     }
     Ok(file)
 }
 
 fn target() -> PathBuf {
-    root().join("target").join("page")
+    root().join("target")
 }
 
 fn root() -> PathBuf {
@@ -108,8 +107,8 @@ fn train(file: &Path) -> Result<f64, Box<dyn Error>> {
 fn program() -> Result<PathBuf, Box<dyn Error>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(["build", "--package", "paddle-draw", "--profile", "page", "--target", TARGET, "--target-dir"])
-        .arg(target())
+        .args(["build", "--package", "paddle-draw", "--profile", "page", "--target", TARGET])
+        .env("CARGO_TARGET_DIR", target())
         .current_dir(root())
         .status()?;
     if !status.success() {
