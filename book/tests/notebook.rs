@@ -14,7 +14,15 @@ fn the_notebook_runs() {
     let notebook = Path::new(env!("CARGO_MANIFEST_DIR")).join("notebook.ipynb");
     let executed = Path::new(env!("CARGO_TARGET_TMPDIR")).join("notebook.ipynb");
     let status = Command::new(python)
-        .args(["-m", "nbconvert", "--to", "notebook", "--execute", "--ExecutePreprocessor.timeout=3600", "--output"])
+        .args([
+            "-m",
+            "nbconvert",
+            "--to",
+            "notebook",
+            "--execute",
+            "--ExecutePreprocessor.timeout=3600",
+            "--output",
+        ])
         .arg(&executed)
         .arg(notebook)
         .status()
@@ -26,7 +34,10 @@ fn the_notebook_runs() {
     let has = |what: &dyn Fn(&Value) -> bool| outputs.iter().any(what);
     let html = |output: &Value| output["data"]["text/html"].to_string();
     assert!(has(&|it| it["data"]["image/png"].is_string()), "the digits");
-    assert!(has(&|it| it["output_type"] == "error" && it.to_string().contains("needs class ids")), "the mistake");
+    assert!(
+        has(&|it| it["output_type"] == "error" && it.to_string().contains("needs class ids")),
+        "the mistake"
+    );
     assert!(has(&|it| html(it).contains("elements in 4 parameters")), "the summary");
     assert!(has(&|it| html(it).contains("program {")), "the program");
     assert!(has(&|it| html(it).contains("<svg")), "the curve");
