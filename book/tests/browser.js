@@ -32,7 +32,7 @@ const between = ([ax, ay], [bx, by]) => [...Array(8).keys()].map((k) => [ax + ((
         const network = await digits;
         for (const image of images) {
             const words = new Uint32Array(network.of_image(new Float32Array(image)).buffer);
-            said.push("bits " + [...words].map((word) => word.toString(16).padStart(8, "0")).join(" "));
+            said.push("answer " + [...words].map((word) => word.toString(16).padStart(8, "0")).join(" "));
         }
     } catch (error) {
         said.push(`failed: ${error}`);

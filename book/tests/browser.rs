@@ -97,7 +97,7 @@ fn a_browser_reads_what_is_drawn_and_has_the_same_bits() {
     let network = || Digits::new(&fs::read(page::parameters().unwrap()).unwrap()).unwrap();
     if std::env::var_os(PORTABLE).is_some() {
         for image in held_out() {
-            println!("bits {}", bits(&network().of_image(&image).unwrap()));
+            println!("answer {}", bits(&network().of_image(&image).unwrap()));
         }
         return;
     }
@@ -142,7 +142,7 @@ fn a_browser_reads_what_is_drawn_and_has_the_same_bits() {
         .unwrap();
     let portable = String::from_utf8(portable.stdout).unwrap();
     let lines = |text: &[&str]| -> Vec<String> {
-        text.iter().filter_map(|line| line.split_once("bits ")).map(|(_, bits)| bits.to_string()).collect()
+        text.iter().filter_map(|line| line.split_once("answer ")).map(|(_, bits)| bits.to_string()).collect()
     };
     let (inside, outside) = (lines(&said), lines(&portable.lines().collect::<Vec<_>>()));
     assert_eq!((inside.len(), outside.len()), (held_out().len(), held_out().len()));
