@@ -10,7 +10,7 @@ function drawADigit(place, answered = () => {}) {
     place.innerHTML = `
         <canvas width="280" height="280" class="drawing" aria-label="draw a digit here"></canvas>
         <div class="bars">${[...Array(10).keys()].map((digit) => `<div class="bar"><b>${digit}</b><i></i><span></span></div>`).join("")}</div>
-        <button type="button">clear</button> <span class="answer"></span>`;
+        <p><button type="button">clear</button> <span class="answer"></span></p>`;
     const canvas = place.querySelector("canvas");
     const pen = canvas.getContext("2d");
     pen.lineWidth = 18;
