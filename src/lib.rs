@@ -41,6 +41,7 @@
 //! | keep it | [`files`]; [`Trainer::resume`], [`Options::checkpoint`] and [`checkpoint`] for the training |
 //! | measure it | [`test`](test()), [`metrics`], [`infer_each`] |
 //! | run it | [`infer`]; [`Network::load`] for those of PaddlePaddle |
+//! | answer many callers with it | [`batcher`] |
 //! | test it | [`testing`] |
 //! | look into it | [`summary()`], [`Network::program`], [`RunStats`]; [`core`] has the levels below |
 //! | see where time and memory go | [`Trainer::profile`], [`profile::infer`] |
@@ -59,6 +60,7 @@
 extern crate self as paddle;
 
 mod batch;
+pub mod batcher;
 pub mod best;
 pub mod checkpoint;
 #[cfg(feature = "cluster")]
