@@ -53,7 +53,7 @@
 //! | `plot` | [`plot`], [`notebook`], [`Options::curve`] |
 //! | `terminal` | the bar of [`Options::progress`], which is lines without it; [`Options::interruptible`] |
 //!
-//! `images` is off by default: `data::ImageFolder` reads folders of images. So is `language`: `paddle::language` compiles sources at run time. With `default-features = false` the runtime alone is left, which compiles for `wasm32-unknown-unknown`, too.
+//! `images` is off by default: `data::ImageFolder` reads folders of images. So is `parquet`: `data::Parquet` reads files of columns. So is `language`: `paddle::language` compiles sources at run time. With `default-features = false` the runtime alone is left, which compiles for `wasm32-unknown-unknown`, too.
 
 #![warn(clippy::missing_errors_doc)]
 

@@ -68,6 +68,19 @@ pub enum DataError {
         /// The mistake.
         why: String,
     },
+    /// A row of a file of columns cannot be read, or is none of the type that is asked for.
+    Cell {
+        /// The file.
+        path: PathBuf,
+        /// The row group, from 0, as Parquet's tools count them.
+        row_group: usize,
+        /// The row in the file, from 1.
+        row: u64,
+        /// The column, if it is one of them.
+        column: Option<String>,
+        /// The mistake.
+        why: String,
+    },
     /// An image cannot be read.
     Image {
         /// The file.
@@ -107,6 +120,11 @@ impl fmt::Display for DataError {
             Self::Value { path, line, column, why } => {
                 write!(f, "{}, line {line}, column {column}: {why}", path.display())
             }
+            Self::Cell { path, row_group, row, column, why } => {
+                write!(f, "{}, row group {row_group}, row {row}", path.display())?;
+                column.iter().try_for_each(|column| write!(f, ", column `{column}`"))?;
+                write!(f, ": {why}")
+            }
             Self::Image { path, why } => write!(f, "{}: this image cannot be read: {why}", path.display()),
             Self::Number { path, line, column, found } => {
                 let (path, found) = (path.display(), found.escape_debug());
@@ -125,6 +143,7 @@ impl Error for DataError {
             | Self::Format { .. }
             | Self::Columns { .. }
             | Self::Value { .. }
+            | Self::Cell { .. }
             | Self::Image { .. }
             | Self::Number { .. } => None,
         }

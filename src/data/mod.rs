@@ -19,7 +19,7 @@
 //!
 //! | to | there is |
 //! | --- | --- |
-//! | read files | [`Delimited`] (CSV, TSV), [`JsonLines`]; image folders with the feature `images` |
+//! | read files | [`Delimited`] (CSV, TSV), [`JsonLines`]; image folders with the feature `images`, Parquet with `parquet` |
 //! | split rows | [`split`](split()), [`random_split`], [`stratified_split`], [`folds`], [`is_held_out`] |
 //! | make numbers of them | [`Standardizer`], [`Categories`], [`text`] |
 //! | change images at random | [`augment`] |
@@ -44,6 +44,8 @@ mod lbfgs;
 mod least_squares;
 pub mod mnist;
 pub mod movielens;
+#[cfg(feature = "parquet")]
+mod parquet;
 pub mod pronunciations;
 mod random_split;
 pub mod ratings;
@@ -62,6 +64,8 @@ pub use image::Image;
 pub use image_folder::{ImageFolder, read_image};
 pub use json_lines::JsonLines;
 pub use least_squares::{LeastSquaresError, Linear, least_squares};
+#[cfg(feature = "parquet")]
+pub use parquet::Parquet;
 pub use random_split::{folds, random_split, stratified_split};
 pub use split::{is_held_out, split};
 pub use standardize::Standardizer;
