@@ -26,6 +26,7 @@
 
 pub mod augment;
 mod categories;
+pub mod cifar;
 mod delimited;
 pub mod diabetes;
 pub mod digits;
@@ -42,8 +43,11 @@ pub mod inflections;
 mod json_lines;
 mod lbfgs;
 mod least_squares;
+mod logistic_regression;
 pub mod mnist;
 pub mod movielens;
+mod picture;
+pub mod pictures;
 pub mod pronunciations;
 mod random_split;
 pub mod ratings;
@@ -62,6 +66,8 @@ pub use image::Image;
 pub use image_folder::{ImageFolder, read_image};
 pub use json_lines::JsonLines;
 pub use least_squares::{LeastSquaresError, Linear, least_squares};
+pub use logistic_regression::{LogisticRegression, LogisticRegressionError};
+pub use picture::Picture;
 pub use random_split::{folds, random_split, stratified_split};
 pub use split::{is_held_out, split};
 pub use standardize::Standardizer;
