@@ -46,6 +46,17 @@ pub enum DataError {
         /// What was expected.
         expected: String,
     },
+    /// A file of bytes has another format. Offsets count from 0.
+    Bytes {
+        /// The file.
+        path: PathBuf,
+        /// Where it is wrong.
+        offset: u64,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
     /// A line has too few or too many columns.
     Columns {
         /// The file.
@@ -114,6 +125,9 @@ impl fmt::Display for DataError {
             Self::Format { path, found, expected } => {
                 write!(f, "{}: found {found}, expected {expected}", path.display())
             }
+            Self::Bytes { path, offset, found, expected } => {
+                write!(f, "{}, byte {offset}: found {found}, expected {expected}", path.display())
+            }
             Self::Columns { path, line, found, expected } => {
                 write!(f, "{}, line {line}: found {found} columns, expected {expected}", path.display())
             }
@@ -141,6 +155,7 @@ impl Error for DataError {
             Self::NotUtf8 { .. }
             | Self::Empty { .. }
             | Self::Format { .. }
+            | Self::Bytes { .. }
             | Self::Columns { .. }
             | Self::Value { .. }
             | Self::Cell { .. }

@@ -26,6 +26,7 @@
 
 pub mod augment;
 mod categories;
+pub mod cifar;
 mod delimited;
 pub mod diabetes;
 pub mod digits;
@@ -42,10 +43,13 @@ pub mod inflections;
 mod json_lines;
 mod lbfgs;
 mod least_squares;
+mod logistic_regression;
 pub mod mnist;
 pub mod movielens;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod picture;
+pub mod pictures;
 pub mod pronunciations;
 mod random_split;
 pub mod ratings;
@@ -64,8 +68,10 @@ pub use image::Image;
 pub use image_folder::{ImageFolder, read_image};
 pub use json_lines::JsonLines;
 pub use least_squares::{LeastSquaresError, Linear, least_squares};
+pub use logistic_regression::{LogisticRegression, LogisticRegressionError};
 #[cfg(feature = "parquet")]
 pub use parquet::Parquet;
+pub use picture::Picture;
 pub use random_split::{folds, random_split, stratified_split};
 pub use split::{is_held_out, split};
 pub use standardize::Standardizer;

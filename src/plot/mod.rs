@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 pub use curve::Curve;
-pub use grid::{Grid, grid};
+pub use grid::{Grid, colour_grid, grid};
 pub use tensorboard::TensorBoard;
 
 use crate::files::{FileError, FileFault, atomic};
