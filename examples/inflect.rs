@@ -14,8 +14,13 @@ use paddle::reader::{DataSet, Reader};
 use paddle::updater::schedule::cosine;
 use paddle::{Adam, Options, Parameters, Trainer, device, infer};
 
+#[path = "parts/speller.rs"]
+mod speller;
+
 #[network]
 mod inflect {
+    use crate::speller::speller::{losses, read, search};
+
     /// Letters from 1, two kinds of forms, and `END`, which is behind a form.
     const SYMBOLS: usize = 29;
     const END: usize = 0;
@@ -23,49 +28,16 @@ mod inflect {
     const BEAM: usize = 4;
     const LONGEST: usize = 24;
 
-    /// What is seen around each letter, and what the writer has in mind at first: what was read from the end to the start.
-    fn read(word: Seq<i64>) -> (_, _) {
-        let letters = dropout(embedding(word, [SYMBOLS, WIDTH], param = "letters"), 0.2);
-        let read = dropout(bidirectional_gru(letters, WIDTH), 0.3);
-        (read, fc(sequence_pool(read, first), WIDTH, act = tanh, param = "mind"))
-    }
-
-    /// What may follow a letter, and what the writer then has in mind. Bahdanau, Cho and Bengio (2015).
-    fn next(letter: _, mind: _, read: _, #[default = false] beams: bool) -> (_, _) {
-        let context = attention(mind, read, WIDTH, beams = beams);
-        let written = concat([embedding(letter, [SYMBOLS, WIDTH], param = "letters"), context], axis = -1);
-        let mind = gru_unit(written, mind, WIDTH, param = ".unit");
-        let logits = fc(dropout(concat([mind, context], axis = -1), 0.3), SYMBOLS, axis = -1);
-        (logits, mind)
-    }
-
     /// `before` is the kind, then the form without its end: what stands before each letter of it.
     pub fn cost(word: Seq<i64>, before: Seq<i64>, form: Seq<Tensor<i64, 1>>) -> Tensor<f32> {
-        let (read, mut mind) = read(word);
-        let losses = for (letter, right) in (before, form) {
-            let (logits, now) = next(letter, mind, read, param = "next");
-            mind = now;
-            softmax_with_cross_entropy(logits, right)
-        };
-        mean(losses)
+        let (read, mind) = read(word, SYMBOLS, WIDTH, 0.2, 0.3);
+        mean(losses(before, form, mind, read, SYMBOLS, WIDTH, 0.3, param = "writer"))
     }
 
     /// The most probable form that is found, and `END` wherever it has no letter.
     pub fn form(word: Seq<i64>, kind: Tensor<i64, _>) -> Tensor<i64, _, LONGEST> {
-        let (read, mind) = read(word);
-        let (logits, mind) = next(kind, mind, read, param = "next");
-        let (mut scores, mut letters) = top_k(log_softmax(logits), BEAM);
-        let mut minds = tile(unsqueeze(mind, 1), [BEAM, 1]);
-        let mut forms = pad(unsqueeze(letters, 2), [0, 0, LONGEST - 1, 0]);
-        let mut length = 1;
-        while !all(letters == END, axis = 1) && length < LONGEST {
-            let (logits, now) = next(letters, minds, read, beams = true, param = "next");
-            let (parents, said, best) = beam_search(letters, scores, log_softmax(logits), BEAM, END);
-            forms = concat([slice(gather(forms, parents), 2, 1, LONGEST), unsqueeze(said, 2)], axis = 2);
-            (letters, scores, minds) = (said, best, gather(now, parents));
-            length += 1;
-        }
-        reshape(slice(forms, 1, 0, 1), [LONGEST])
+        let (read, mind) = read(word, SYMBOLS, WIDTH, 0.2, 0.3);
+        search(kind, mind, read, SYMBOLS, WIDTH, 0.3, BEAM, LONGEST, END, param = "writer")
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Pronunciation {
     pub sounds: Vec<i64>,
     /// The stress of each sound; consonants have none to speak of. Just one is primary.
     pub stress: Vec<Option<Stress>>,
+    /// The sounds of its other pronunciations, if it has any.
+    pub others: Vec<Vec<i64>>,
 }
 
 /// The stress of a vowel.
@@ -48,12 +50,15 @@ pub enum Stress {
 /// One word in this many is held out.
 const ONE_IN: u64 = 10;
 
-/// The words for training, in alphabetical order.
+/// Every fifth word is in the small set: [`training`] and [`held_out`].
+const SMALL: usize = 5;
+
+/// A fifth of the words for training, in alphabetical order.
 pub fn training() -> impl Iterator<Item = Pronunciation> {
-    part(false)
+    part(all().into_iter().step_by(SMALL), false)
 }
 
-/// The words for testing: about a tenth, by their hash.
+/// A fifth of the words for testing: about a tenth of those, by their hash.
 ///
 /// ```
 /// use paddle::data::pronunciations::{held_out, training};
@@ -61,11 +66,27 @@ pub fn training() -> impl Iterator<Item = Pronunciation> {
 /// assert_eq!((training().count(), held_out().count()), (20_905, 2_374));
 /// ```
 pub fn held_out() -> impl Iterator<Item = Pronunciation> {
-    part(true)
+    part(all().into_iter().step_by(SMALL), true)
 }
 
-fn part(held_out: bool) -> impl Iterator<Item = Pronunciation> {
-    all().into_iter().filter(move |word| is_held_out(&word.spelling, ONE_IN) == held_out)
+/// All words for training, those of [`training`] among them, in the dictionary's order.
+pub fn whole_training() -> impl Iterator<Item = Pronunciation> {
+    part(all().into_iter(), false)
+}
+
+/// All words for testing, those of [`held_out`] among them.
+///
+/// ```
+/// use paddle::data::pronunciations::{whole_held_out, whole_training};
+///
+/// assert_eq!((whole_training().count(), whole_held_out().count()), (104_435, 11_958));
+/// ```
+pub fn whole_held_out() -> impl Iterator<Item = Pronunciation> {
+    part(all().into_iter(), true)
+}
+
+fn part(words: impl Iterator<Item = Pronunciation>, held_out: bool) -> impl Iterator<Item = Pronunciation> {
+    words.filter(move |word| is_held_out(&word.spelling, ONE_IN) == held_out)
 }
 
 fn all() -> Vec<Pronunciation> {
@@ -74,9 +95,16 @@ fn all() -> Vec<Pronunciation> {
     text.and_then(|text| text.lines().map(parse).collect()).expect("the embedded file is valid")
 }
 
-/// Parses a line: the word, and its sounds, vowels with the number of their stress.
+/// Parses a line: the word, its sounds, vowels with the number of their stress, and those of its other pronunciations.
 fn parse(line: &str) -> Option<Pronunciation> {
-    let (spelling, sounds) = line.split_once('\t')?;
+    let mut fields = line.split('\t');
+    let spelling = fields.next()?.to_string();
+    let (sounds, stress) = parse_sounds(fields.next()?)?;
+    let others = fields.map(|field| parse_sounds(field).map(|(sounds, _)| sounds)).collect::<Option<_>>()?;
+    Some(Pronunciation { spelling, sounds, stress, others })
+}
+
+fn parse_sounds(field: &str) -> Option<(Vec<i64>, Vec<Option<Stress>>)> {
     let sound = |text: &str| {
         let (name, stress) = match text.strip_suffix(['0', '1', '2']) {
             Some(name) => (name, Some(&text[name.len()..])),
@@ -89,8 +117,7 @@ fn parse(line: &str) -> Option<Pronunciation> {
         });
         Some((SOUNDS.iter().position(|sound| *sound == name)? as i64, stress))
     };
-    let (sounds, stress) = sounds.split(' ').map(sound).collect::<Option<(Vec<_>, Vec<_>)>>()?;
-    Some(Pronunciation { spelling: spelling.to_string(), sounds, stress })
+    field.split(' ').map(sound).collect()
 }
 
 #[cfg(test)]
@@ -100,7 +127,10 @@ mod tests {
     /// The numbers were counted in the file by another program.
     #[test]
     fn the_file_is_what_it_was() {
-        let all = all();
+        let whole = all();
+        let others = whole.iter().map(|word| word.others.len()).sum::<usize>();
+        assert_eq!((whole.len(), others), (116_393, 7_986));
+        let all: Vec<_> = whole.into_iter().step_by(SMALL).collect();
         let sounds = all.iter().map(|word| word.sounds.len()).sum::<usize>();
         let count =
             |stress| all.iter().flat_map(|word| &word.stress).filter(|of| **of == Some(stress)).count();
