@@ -24,7 +24,7 @@ const IMPORTED: &str = "imported.rs";
 fn every_case_blames_its_tokens() {
     let (mut covered, mut wrong) = (BTreeSet::from(BY_ITSELF), Vec::new());
     for (name, text) in cases() {
-        let said = said(&name, &text);
+        let said = said(&name, &text, &[]);
         covered.extend(said.iter().map(|diagnostic| diagnostic.id));
         let mut found: Vec<Mark> = said.iter().map(mark).collect();
         let expected = marks(&text);
@@ -47,7 +47,7 @@ fn it_is_printed_as_rustc_prints_it() {
         let Ok(printed) = std::fs::read_to_string(path) else { continue };
         let printed = printed.replace("$DIR/tests/compile_fail/", "tests/compile_fail/");
         let file = format!("tests/compile_fail/{name}");
-        for mut diagnostic in said(&file, &text) {
+        for mut diagnostic in said(&file, &text, &[]) {
             // Of long lines rustc prints a part.
             if diagnostic.place.start.column > 140 {
                 continue;
@@ -74,7 +74,9 @@ fn nothing_is_wrong_with_right_models() {
     for folder in ["tests/tests/models", "examples"] {
         for (name, text) in sources(&root.join(folder)) {
             count += 1;
-            let errors = said(&name, &text).into_iter().filter(|said| said.severity == Severity::Error);
+            let errors = said(&name, &text, &parts(&root.join(folder), &text))
+                .into_iter()
+                .filter(|said| said.severity == Severity::Error);
             wrong.extend(errors.map(|error| error.to_string()));
         }
     }
@@ -82,10 +84,27 @@ fn nothing_is_wrong_with_right_models() {
     assert!(count > 60, "{count}");
 }
 
-/// All that is said of the networks of a case.
-fn said(name: &str, text: &str) -> Vec<Diagnostic> {
+/// The modules that a source takes from other files, `#[path = "parts/speller.rs"] mod speller;`, with their texts.
+fn parts(folder: &Path, text: &str) -> Vec<(String, String)> {
+    let paths = text.match_indices("#[path = \"").filter_map(|(at, begin)| {
+        let (path, rest) = text[at + begin.len()..].split_once("\"]\nmod ")?;
+        let text = std::fs::read_to_string(folder.join(path)).unwrap();
+        Some((rest.split(';').next()?.to_string(), text))
+    });
+    paths.collect()
+}
+
+/// All that is said of the networks of a case, which may import from such modules.
+fn said(name: &str, text: &str, parts: &[(String, String)]) -> Vec<Diagnostic> {
     let all = invocations(text.parse().unwrap());
     let mut options = Options::new().file(name);
+    for (part, text) in parts {
+        for (module, range) in invocations(text.parse().unwrap()) {
+            if let Some(module) = module {
+                options = options.source(format!("crate::{part}::{module}"), IMPORTED, alone(text, &range));
+            }
+        }
+    }
     for (module, range) in &all {
         let Some(module) = module else { continue };
         let file = name.trim_end_matches(".rs");

@@ -12,7 +12,7 @@ mod translate {
     pub fn first(word: Seq<i64>) -> _ {
         let read = gru(embedding(word, [66, 8]), 8);
         next(word, sequence_pool(read, last))
-        //~  ^ declared-type
+        //~  ^^^^ declared-type
     }
 }
 // ANCHOR_END: mistake
