@@ -95,9 +95,13 @@ mod given {
     pub(crate) const WIDTH: usize = 3;
 }
 
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples")
+}
+
 /// The module of an example, with the name of its file.
 fn example(name: &str) -> (PathBuf, String) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name).with_extension("rs");
+    let path = examples().join(name).with_extension("rs");
     let text = std::fs::read_to_string(&path).unwrap();
     let start = text.find("#[network]").unwrap() + "#[network]".len();
     let end = start + text[start..].find("\n}\n").unwrap() + 2;
@@ -108,23 +112,32 @@ fn example(name: &str) -> (PathBuf, String) {
 #[test]
 fn examples_have_the_programs_of_the_macro() {
     type Sizes = [(&'static str, usize)];
-    let cases: [(&str, &str, &str, &Sizes); 10] = [
+    let catalogue = &[("USERS", 3), ("ITEMS", 3), ("WORDS", 2), ("RATINGS", 1)];
+    let cases: [(&str, &str, &str, &Sizes); 15] = [
         ("adaptive", "cost", "adaptive", &[("VOCABULARY", 5), ("CLASSES", 3), ("WIDTH", 6)]),
         ("digits", "small", "digits", &[]),
         ("fit_a_line", "diabetes_cost", "fit_a_line", &[]),
         ("gan", "d0", "gan_d0", &[]),
         ("gan", "d1", "gan_d1", &[]),
+        ("image_classification", "vgg_cost", "image_classification_vgg", &[]),
+        ("image_classification", "resnet_class", "image_classification_resnet", &[]),
         ("inflect", "cost", "inflect_cost", &[("WIDTH", 4)]),
         ("inflect", "form", "inflect_form", &[("WIDTH", 4)]),
         ("mixture", "cost", "mixture", &[]),
         ("ranking", "cost", "ranking", &[("VOCABULARY", 9), ("WIDTH", 4)]),
+        ("recommender_system/model", "cost", "recommender_system_cost", catalogue),
+        ("translate", "cost", "translate_cost", &[("WIDTH", 4)]),
+        ("translate", "beams", "translate_beams", &[("WIDTH", 4)]),
         ("sentiment", "cost", "sentiment", &[("VOCABULARY", 4), ("CLASSES", 3), ("WIDTH", 8)]),
     ];
+    // What two of them import.
+    let (_, speller) = example("parts/speller");
     for (name, network, golden, sizes) in cases {
-        let (path, source) = example(name);
-        let golden = path.with_file_name("golden").join(golden).with_extension("txt");
+        let (_, source) = example(name);
+        let golden = examples().join("golden").join(golden).with_extension("txt");
         let expected = std::fs::read_to_string(golden).unwrap();
         let options = Options::new().file(format!("examples/{name}.rs")).network(network);
+        let options = options.source("crate::speller::speller", "examples/parts/speller.rs", &speller);
         let options = sizes.iter().fold(options, |options, (name, size)| options.size(*name, *size));
         let net = compile::<()>(&source, &options).unwrap_or_else(|said| panic!("{name}\n{said}"));
         assert_eq!(net.program().unwrap().to_string().trim(), expected.trim(), "{name}");
