@@ -83,9 +83,9 @@ fn a_short_training_is_better_than_the_mean() {
 fn films_of_a_folder() {
     let folder = std::env::temp_dir().join(format!("paddle-recommender-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let is_young = |user: usize| user % 2 == 0;
+    let is_young = |user: usize| user.is_multiple_of(2);
     let users = (0..60).map(|user| format!("{user}::F::{}::1::0\n", if is_young(user) { 18 } else { 56 }));
-    let genres = |movie: usize| if movie % 3 == 0 { "Comedy" } else { "Drama" };
+    let genres = |movie: usize| if movie.is_multiple_of(3) { "Comedy" } else { "Drama" };
     let movies = (0..40).map(|movie| format!("{movie}::A film ({movie})::{}\n", genres(movie)));
     let likes = |user, movie| if is_young(user) == (genres(movie) == "Comedy") { 5 } else { 2 };
     let ratings = (0..60)
