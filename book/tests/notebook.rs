@@ -35,7 +35,7 @@ fn the_notebook_runs() {
     let html = |output: &Value| output["data"]["text/html"].to_string();
     assert!(has(&|it| it["data"]["image/png"].is_string()), "the digits");
     assert!(
-        has(&|it| it["output_type"] == "error" && it.to_string().contains("needs class ids")),
+        has(&|it| it["output_type"] == "error" && it.to_string().contains("needs floating-point numbers")),
         "the mistake"
     );
     assert!(has(&|it| html(it).contains("elements in 4 parameters")), "the summary");
