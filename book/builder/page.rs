@@ -112,7 +112,10 @@ fn program() -> Result<PathBuf, Box<dyn Error>> {
         .current_dir(root())
         .status()?;
     if !status.success() {
-        return Err(format!("the program for browsers was not built, see above; it needs `rustup target add {TARGET}`").into());
+        return Err(format!(
+            "the program for browsers was not built, see above; it needs `rustup target add {TARGET}`"
+        )
+        .into());
     }
     Ok(target().join(TARGET).join("page").join("paddle_draw.wasm"))
 }
