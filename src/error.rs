@@ -3,7 +3,7 @@
 use std::error;
 use std::fmt;
 
-use paddle_core::convert::{ConvertError, Unsupported};
+use paddle_core::convert::{ConvertError, LegaliseError, Unsupported};
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::GradientError;
 use paddle_core::passes::PassError;
@@ -73,6 +73,8 @@ pub enum Error {
     Convert(Box<ConvertError>),
     /// A loaded model has operators, attributes or types that are not supported: all of them.
     Unsupported(Unsupported),
+    /// A program has no form that PaddlePaddle runs.
+    Legalise(LegaliseError),
     /// A program cannot be planned.
     Plan(PlanError),
     /// Operators cannot be linked to a program.
@@ -236,6 +238,7 @@ kinds! {
     Wire(WireError);
     Convert(Box<ConvertError>);
     Unsupported(Unsupported);
+    Legalise(LegaliseError);
     Plan(PlanError);
     Operator(OperatorError);
     Run(RunError);

@@ -21,7 +21,7 @@ pub fn instances() {
     black_box(Parameters::<Cpu>::of_models as fn(_, &_, _) -> _);
     black_box(Parameters::<Cpu>::save_to as fn(&_, &_, &_) -> _);
     black_box(Parameters::<Cpu>::load_from as fn(&mut _, &_, _) -> _);
-    black_box(Parameters::<Cpu>::save_pdiparams_to as fn(&_, &_) -> _);
+    black_box(Parameters::<Cpu>::save_pdiparams_of as fn(&_, &_, &_) -> _);
     black_box(Parameters::<Cpu>::load_pdiparams_from as fn(&mut _, &_) -> _);
     black_box(Parameters::<Cpu>::upload as fn(&mut _, &_));
     black_box(Parameters::<Cpu>::check_finite as fn(&_) -> _);

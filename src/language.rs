@@ -34,7 +34,9 @@
 //! # Ok::<(), paddle::Error>(())
 //! ```
 
-pub use paddle_language::{Compiled, Diagnostic, Diagnostics, Options, Place, Position, Severity, Topology};
+pub use paddle_language::{
+    Compiled, Diagnostic, Diagnostics, Found, Options, Place, Position, Severity, Topology, networks_of,
+};
 
 use crate::batch::Row;
 use crate::network::{Dynamic, Network};

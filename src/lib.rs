@@ -38,7 +38,7 @@
 //! | feed it | [`reader`], [`Batch`], [`Row`]; [`data`] has data sets |
 //! | train it | [`Parameters`], [`Trainer`], [`updater`], [`Clip`], [`Decay`], [`Event`] |
 //! | give it an operator of your own | [`operator`] |
-//! | keep it | [`files`]; [`Trainer::resume`], [`Options::checkpoint`] and [`checkpoint`] for the training |
+//! | keep it | [`files`], [`Network::save`]; [`Trainer::resume`], [`Options::checkpoint`] and [`checkpoint`] for the training |
 //! | measure it | [`test`](test()), [`metrics`], [`infer_each`] |
 //! | run it | [`infer`]; [`Network::load`] for those of PaddlePaddle |
 //! | answer many callers with it | [`batcher`] |
@@ -65,7 +65,8 @@ pub mod best;
 pub mod checkpoint;
 #[cfg(feature = "cluster")]
 pub mod cluster;
-mod columns;
+#[doc(hidden)]
+pub mod columns;
 #[doc(hidden)]
 pub mod const_text;
 #[cfg(feature = "data")]
@@ -107,6 +108,7 @@ mod progress;
 mod random;
 pub mod reader;
 mod row_sums;
+mod save;
 mod session;
 mod setting;
 pub mod sharing;

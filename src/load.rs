@@ -33,6 +33,25 @@ pub fn load_inference_model(
 }
 
 impl Network<Dynamic> {
+    /// The `.pdmodel` file that a path means, as [`load`](Self::load) takes it. It need not exist, unless the path is a
+    /// folder.
+    ///
+    /// ```
+    /// use std::path::Path;
+    ///
+    /// use paddle::{Dynamic, Network};
+    ///
+    /// let file = Network::<Dynamic>::file_of("models/resnet.v2")?;
+    /// assert_eq!(file, Path::new("models/resnet.v2.pdmodel"));
+    /// # Ok::<(), paddle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::File`] if the path is a folder that cannot be read, or has no model or several.
+    pub fn file_of(path: impl AsRef<Path>) -> Result<PathBuf, Error> {
+        Ok(file_of_model(path.as_ref())?)
+    }
+
     /// Loads a model that PaddlePaddle's `save_inference_model` or `jit.save` wrote, with the values of its parameters.
     ///
     /// `path` is a folder with one model, the model's `.pdmodel` file, or that without its extension, as PaddlePaddle
@@ -115,13 +134,18 @@ fn file_of_model(path: &Path) -> Result<PathBuf, FileError> {
             Err(models) => Err(FileFault::Models { found: models.len() }.of(path)),
         };
     }
+    Ok(with_extension(path))
+}
+
+/// The path of a `.pdmodel`, which may be given without its extension.
+pub(crate) fn with_extension(path: &Path) -> PathBuf {
     if is_model(path) {
-        return Ok(path.to_path_buf());
+        return path.to_path_buf();
     }
     // A name may have dots of its own.
     let mut name = path.as_os_str().to_owned();
     name.push(".pdmodel");
-    Ok(name.into())
+    name.into()
 }
 
 fn is_model(path: &Path) -> bool {

@@ -2,6 +2,7 @@
 
 use std::any::TypeId;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use paddle_core::ops::Program;
@@ -23,23 +24,45 @@ pub(crate) struct Signature {
     /// The name of the topology, for messages.
     pub(crate) network: String,
     /// The inputs, in the order in which they are fed.
-    pub(crate) inputs: Vec<InputSpec>,
+    pub(crate) inputs: Vec<Variable>,
 }
 
-/// The requirements of an input.
-#[derive(Debug)]
-pub(crate) struct InputSpec {
-    pub(crate) name: String,
-    pub(crate) dtype: DType,
+/// An input or an output of a network, as its callers see it.
+///
+/// ```
+/// use paddle::core::program::DType;
+/// use paddle::network;
+///
+/// let net = network!(|x: Tensor<f32, _, 13>, words: Seq<i64>| (fc(x, 2), sequence_length(words)));
+/// let [x, words] = net.inputs()? else { panic!("two inputs") };
+/// assert_eq!((x.name.as_str(), x.dtype, &x.dims[..]), ("x", DType::F32, &[Some(13)][..]));
+/// assert_eq!((x.to_string(), words.to_string()), ("x: f32[_, 13]".into(), "words: Seq<i64>".into()));
+/// assert_eq!((words.levels, words.batched), (1, true));
+/// assert_eq!(net.outputs()?[1].shown, "i64[_]");
+/// # Ok::<(), paddle::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Variable {
+    /// Its name in the program.
+    pub name: String,
+    /// The type of its elements.
+    pub dtype: DType,
     /// Whether it has a value for each row of the batch. Otherwise all rows share one value.
-    pub(crate) batched: bool,
+    pub batched: bool,
     /// The number of levels of sequences: 0 for none, 2 for sequences of sequences.
-    pub(crate) levels: usize,
+    pub levels: usize,
     /// The dimensions behind that of the batch or, for sequences, of one token; `None` for a size that is known only at
     /// run time.
-    pub(crate) dims: Vec<Option<usize>>,
+    pub dims: Vec<Option<usize>>,
     /// The type in the user's words: `f32[_, 13]`.
-    pub(crate) shown: String,
+    pub shown: String,
+}
+
+impl fmt::Display for Variable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.shown)
+    }
 }
 
 /// The properties of an output.
@@ -53,7 +76,7 @@ pub(crate) struct OutputSpec {
 impl Model {
     /// The model of a well-formed program.
     pub(crate) fn new(name: &str, program: Program) -> Self {
-        let inputs = program.inputs().iter().map(|&input| input_spec(&program, input)).collect();
+        let inputs = program.inputs().iter().map(|&input| variable(&program, input)).collect();
         let output = |&output: &VarId| OutputSpec {
             name: program.var(output).name.clone(),
             scalar: program.ty(output).is_scalar() && program.ty(output).dtype.is_float(),
@@ -79,6 +102,11 @@ impl Model {
         Ok(model)
     }
 
+    /// The outputs, in the order in which the network returns them.
+    pub(crate) fn output_variables(&self) -> Vec<Variable> {
+        self.program.outputs().iter().map(|&output| variable(&self.program, output)).collect()
+    }
+
     /// The outputs that are metrics, with their indices: the scalars behind the cost.
     pub(crate) fn metrics(&self) -> impl Iterator<Item = (usize, &OutputSpec)> {
         self.outputs.iter().enumerate().skip(1).filter(|(_, output)| output.scalar)
@@ -92,13 +120,13 @@ impl Signature {
     }
 }
 
-fn input_spec(program: &Program, input: VarId) -> InputSpec {
+fn variable(program: &Program, input: VarId) -> Variable {
     let ty = program.ty(input);
     let levels = program.levels(ty).len();
     let batched = levels > 0 || ty.rows.is_some_and(|rows| program.row_space(rows).name == "_");
     let shape = program.shape(ty);
     let size = |dim: &paddle_core::program::Dim| dim.constant().and_then(|size| usize::try_from(size).ok());
-    InputSpec {
+    Variable {
         name: program.var(input).name.clone(),
         dtype: ty.dtype,
         batched,

@@ -32,6 +32,8 @@ use paddle_core::wire::ProgramDesc;
 
 pub use paddle_macros::network_module as module;
 
+pub use crate::model::Variable;
+
 use crate::Error;
 use crate::batch::{Batch, Row};
 use crate::model::Model;
@@ -220,6 +222,22 @@ impl<S: Spec> Network<S> {
     /// network has these errors.
     pub fn program(&self) -> Result<&Program, Error> {
         Ok(&self.model()?.program)
+    }
+
+    /// The inputs, in the order in which they are fed.
+    ///
+    /// # Errors
+    /// Those of [`program`](Self::program).
+    pub fn inputs(&self) -> Result<&[Variable], Error> {
+        Ok(&self.model()?.signature.inputs)
+    }
+
+    /// The outputs, in the order in which the network returns them.
+    ///
+    /// # Errors
+    /// Those of [`program`](Self::program).
+    pub fn outputs(&self) -> Result<Vec<Variable>, Error> {
+        Ok(self.model()?.output_variables())
     }
 
     /// A batch of these rows, as columns for the runtime.

@@ -11,7 +11,7 @@ use paddle_core::program::DType;
 use super::BatchError;
 use super::table::InputValues;
 use crate::element::Element;
-use crate::model::InputSpec;
+use crate::model::Variable;
 use crate::reader::{IntoItem, Item};
 
 /// One sample: a value for each input of a network.
@@ -85,7 +85,7 @@ pub trait Column {
 ///
 /// [`Row`] has an example.
 pub struct Columns<'a> {
-    pub(crate) specs: &'a [InputSpec],
+    pub(crate) specs: &'a [Variable],
     pub(crate) inputs: &'a mut [InputValues],
     /// The index of the row in its batch.
     pub(crate) row: usize,
@@ -147,7 +147,7 @@ impl Columns<'_> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Cell<'a> {
-    pub(crate) spec: &'a InputSpec,
+    pub(crate) spec: &'a Variable,
     pub(crate) values: &'a mut InputValues,
     /// The number of arrays that are open.
     pub(crate) depth: usize,

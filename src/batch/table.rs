@@ -11,13 +11,13 @@ use paddle_core::plan::{Feed, HostSlice, OffsetsError, check_levels};
 use super::row::{Cell, Column, Columns, Row};
 use super::{BatchError, Shape};
 use crate::element::{Element, Values};
-use crate::model::{InputSpec, Signature};
+use crate::model::{Signature, Variable};
 
 /// A size that no row has determined yet.
 const UNBOUND: usize = usize::MAX;
 
 /// The error for an input whose values find no memory.
-fn of_input(spec: &InputSpec, error: OutOfMemory) -> BatchError {
+fn of_input(spec: &Variable, error: OutOfMemory) -> BatchError {
     BatchError::OutOfMemory(error.wanted_for(format_args!("input `{}` of a batch", spec.name)))
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct InputValues {
 }
 
 impl InputValues {
-    fn new(spec: &InputSpec) -> Self {
+    fn new(spec: &Variable) -> Self {
         let shape = Vec::with_capacity(spec.dims.len() + 1);
         InputValues {
             values: Values::new(spec.dtype),
@@ -46,7 +46,7 @@ impl InputValues {
     }
 
     /// Removes the values and keeps their memory.
-    fn clear(&mut self, spec: &InputSpec) {
+    fn clear(&mut self, spec: &Variable) {
         self.values.clear();
         self.shape.clear();
         self.shape.extend(spec.batched.then_some(0));
@@ -59,13 +59,13 @@ impl InputValues {
     }
 
     /// The dimensions behind that of the batch.
-    fn dims<'a>(&'a self, spec: &InputSpec) -> &'a [usize] {
+    fn dims<'a>(&'a self, spec: &Variable) -> &'a [usize] {
         &self.shape[usize::from(spec.batched)..]
     }
 
     /// Whether dimension `depth` of a value may have the length `len`. The first row determines sizes that the network
     /// leaves open.
-    pub(super) fn bind(&mut self, spec: &InputSpec, depth: usize, len: usize) -> Result<bool, OutOfMemory> {
+    pub(super) fn bind(&mut self, spec: &Variable, depth: usize, len: usize) -> Result<bool, OutOfMemory> {
         if let Some(offsets) = self.offsets.get_mut(depth) {
             let end = offsets.last().copied().unwrap_or(0) + len as i64;
             offsets.try_push(end)?;
@@ -88,7 +88,7 @@ impl InputValues {
     /// Appends the value of one row.
     pub(super) fn push<C: Column>(
         &mut self,
-        spec: &InputSpec,
+        spec: &Variable,
         row: usize,
         column: &C,
     ) -> Result<(), BatchError> {
@@ -107,7 +107,7 @@ impl InputValues {
     /// its cell found, and `dims` appends its dimensions.
     fn settle(
         &mut self,
-        spec: &InputSpec,
+        spec: &Variable,
         row: usize,
         (before, tokens): (usize, usize),
         fits: bool,
@@ -142,7 +142,7 @@ impl InputValues {
     }
 
     /// The error for a column that does not fit: its shape is wrong, or differs from that of the first row.
-    fn misfit(&self, spec: &InputSpec, row: usize, write: &dyn Fn(&mut Vec<usize>)) -> BatchError {
+    fn misfit(&self, spec: &Variable, row: usize, write: &dyn Fn(&mut Vec<usize>)) -> BatchError {
         let (input, mut dims) = (spec.name.clone(), Vec::new());
         write(&mut dims);
         // A sequence may have any number of tokens.
@@ -163,7 +163,7 @@ impl InputValues {
     /// Sets the values of all rows at once; for sequences, with the offsets.
     fn set<T, S, D>(
         &mut self,
-        spec: &InputSpec,
+        spec: &Variable,
         array: &ArrayBase<S, D>,
         offsets: &[&[usize]],
     ) -> Result<(), BatchError>
@@ -222,7 +222,7 @@ impl InputValues {
     }
 
     /// Gives all rows the value of the first one.
-    fn repeat_first(&mut self, spec: &InputSpec, rows: usize) -> Result<(), OutOfMemory> {
+    fn repeat_first(&mut self, spec: &Variable, rows: usize) -> Result<(), OutOfMemory> {
         let of_row: usize = self.dims(spec).iter().product();
         // At each level, the first row's part is repeated.
         let mut items = 1;

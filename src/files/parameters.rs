@@ -162,11 +162,16 @@ impl<B: Backend> Parameters<B> {
     /// # Errors
     /// [`Error::File`] if the file cannot be written, or there is no memory for its content, which is built as a whole.
     pub fn save_pdiparams(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        self.save_pdiparams_to(path.as_ref())
+        self.save_pdiparams_of(path.as_ref(), &|_| true)
     }
 
+    /// Writes those parameters whose names `is_wanted` takes.
     #[inline(never)]
-    pub(crate) fn save_pdiparams_to(&self, path: &Path) -> Result<(), Error> {
+    pub(crate) fn save_pdiparams_of(
+        &self,
+        path: &Path,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<(), Error> {
         let kept = self.values()?;
         let record = |stored: &Stored| {
             let mut data = Vec::new();
@@ -176,7 +181,8 @@ impl<B: Backend> Parameters<B> {
                 TensorRecord { lod: Vec::new(), element: element(stored.dtype), dims: dims(stored), data };
             Ok((stored.name.clone(), record))
         };
-        let records = self.iter().map(record).collect::<Result<_, _>>();
+        let wanted = self.iter().filter(|stored| is_wanted(&stored.name));
+        let records = wanted.map(record).collect::<Result<_, _>>();
         let records = records.map_err(|error| FileFault::OutOfMemory(error).of(path))?;
         let bytes = write_params(&records).map_err(|error| FileFault::Wire(error).of(path))?;
         let written = atomic::write(path, |out| out.write_all(&bytes));

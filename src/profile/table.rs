@@ -8,7 +8,7 @@ use paddle_core::plan::{LaunchProfile, MemoryKind, PlanProfile};
 
 use super::Profile;
 use super::trace::part;
-use crate::columns::write_columns;
+use crate::columns::{bytes, write_columns};
 
 /// The launches that are shown, unless all are asked for.
 const SHOWN: usize = 30;
@@ -132,14 +132,5 @@ fn time(seconds: f64) -> String {
         s if s >= 1.0 => format!("{s:.3} s"),
         s if s >= 1e-3 => format!("{:.3} ms", 1e3 * s),
         s => format!("{:.2} µs", 1e6 * s),
-    }
-}
-
-fn bytes(bytes: f64) -> String {
-    match bytes {
-        b if b >= 1e9 => format!("{:.2} GB", b / 1e9),
-        b if b >= 1e6 => format!("{:.2} MB", b / 1e6),
-        b if b >= 1e3 => format!("{:.2} kB", b / 1e3),
-        b => format!("{b:.0} B"),
     }
 }

@@ -24,6 +24,7 @@
 //! | `lower` | tree → program, with all checks of types; sub-networks are inlined |
 //! | `sharing`, `training` | agreement on shared parameters, and trainability |
 //! | `analysis`, `compile` | all phases in order: for tokens, for texts |
+//! | `found` | the networks of a Rust file |
 //! | `report`, `messages`, `diagnostic` | the sink of reports, the catalogue of messages, reports as data |
 //!
 //! The hidden modules, such as the tree, are for the crate of the macros. They promise nothing.
@@ -39,6 +40,7 @@ mod diagnostic;
 pub mod export;
 #[doc(hidden)]
 pub mod files;
+mod found;
 mod habits;
 #[doc(hidden)]
 pub mod import;
@@ -70,4 +72,5 @@ mod tests;
 pub use analysis::{Analysis, analyse};
 pub use compile::{Compiled, Topology, compile};
 pub use diagnostic::{Diagnostic, Diagnostics, Place, Position, Severity};
+pub use found::{Found, networks_of};
 pub use options::Options;
