@@ -3,12 +3,17 @@
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::failure::{Failure, Verdict};
 
 mod array;
+mod check;
+mod colour;
 mod columns;
+mod completions;
+mod convert;
+mod diff;
 mod failure;
 mod info;
 mod inputs;
@@ -36,6 +41,10 @@ enum Command {
     Show(show::Show),
     Info(info::Info),
     Run(run::Run),
+    Check(check::Check),
+    Diff(diff::Diff),
+    Convert(convert::Convert),
+    Completions(completions::Completions),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +54,10 @@ fn main() -> ExitCode {
         Command::Show(show) => show.run(&mut out),
         Command::Info(info) => info.run(&mut out),
         Command::Run(run) => run.run(&mut out),
+        Command::Check(check) => check.run(&mut out),
+        Command::Diff(diff) => diff.run(&mut out),
+        Command::Convert(convert) => convert.run(),
+        Command::Completions(completions) => completions.run(&mut Paddle::command(), &mut out),
     };
     match result.and_then(|verdict| Ok(out.flush().map(|()| verdict)?)) {
         Ok(Verdict::Fine) => ExitCode::SUCCESS,

@@ -1,5 +1,9 @@
 //! The commands, as they are typed.
 
+mod check;
+mod completions;
+mod convert;
+mod diff;
 mod info;
 mod run;
 mod show;
