@@ -1,10 +1,10 @@
 //! A trained recommender as a service: JSON over HTTP, the rows of all requests that come at the same time in one run of the program.
 //!
 //! ```text
-//! cargo run --release --example recommender_system            # trains it, and saves it
-//! cargo run --release --example serve -- listen
+//! cargo run --release --example recommender_system                  # trains it, and saves it
+//! cargo run --release --features service --example serve -- listen
 //! curl localhost:8080/rate -d '{"rows": [{"user": "1", "item": "1050", "about": ["1 semester ago", "service"]}]}'
-//! cargo run --release --example serve -- load                 # batches beside one request at a time
+//! cargo run --release --features service --example serve -- load    # batches beside one request at a time
 //! ```
 
 use std::error::Error;
@@ -16,19 +16,17 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use paddle::batcher::Limits;
 use paddle::files::{Load, note};
+use paddle::service::{self, Service};
 use paddle::{Network, Parameters};
 
 use self::model::{Catalogue, recommender};
-use self::service::Service;
 
+#[path = "serve/answers.rs"]
+mod answers;
 #[path = "serve/load.rs"]
 mod load;
-#[path = "serve/metrics.rs"]
-mod metrics;
 #[path = "recommender_system/model.rs"]
 mod model;
-#[path = "serve/service.rs"]
-mod service;
 
 /// Answers what users will say of items.
 #[derive(Parser)]
@@ -58,7 +56,7 @@ enum Command {
     Load(load::Settings),
 }
 
-/// The limits of a service.
+/// What is computed together.
 #[derive(Args, Clone)]
 struct Serving {
     /// The most rows that are computed together.
@@ -67,30 +65,13 @@ struct Serving {
     /// For how many microseconds a row waits for others; with 0, what came during a run is computed together in the next one.
     #[arg(long, default_value_t = 0)]
     wait_us: u64,
-    /// The most rows that wait; more are refused with 429.
-    #[arg(long, default_value_t = 4_096)]
-    queue: usize,
-    /// The most rows of a request; more are refused with 413.
-    #[arg(long, default_value_t = 256)]
-    rows: usize,
-    /// The most bytes of a request; more are refused with 413.
-    #[arg(long, default_value_t = 64 << 10)]
-    bytes: usize,
-    /// How many milliseconds a client may take for its request, and the service for the answer.
-    #[arg(long, default_value_t = 2_000)]
-    timeout_ms: u64,
-    /// The most connections; others wait to be accepted.
-    #[arg(long, default_value_t = 1_024)]
-    connections: usize,
 }
 
 impl Serving {
-    fn limits(&self) -> Limits {
-        Limits { batch: self.batch, wait: Duration::from_micros(self.wait_us), queue: self.queue }
-    }
-
-    fn timeout(&self) -> Duration {
-        Duration::from_millis(self.timeout_ms)
+    fn settings(&self) -> service::Settings {
+        let wait = Duration::from_micros(self.wait_us);
+        let limits = Limits { batch: self.batch, wait, ..Limits::default() };
+        service::Settings { path: "/rate", limits, ..service::Settings::new("recommender") }
     }
 }
 
@@ -120,7 +101,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     match command.unwrap_or_else(|| Command::Load(load::Settings::parse_from(["load"]))) {
         Command::Load(settings) => load::compare(&runtime, &trained, &settings),
         Command::Listen { address, port, serving } => runtime.block_on(async {
-            let service = Service::bind(trained, serving, SocketAddr::new(address, port)).await?;
+            let service = Service::bind(trained, serving.settings(), SocketAddr::new(address, port)).await?;
             println!("listening on http://{}; Ctrl-C ends", service.address());
             service.run(async { drop(tokio::signal::ctrl_c().await) }).await;
             println!("all requests have been answered");

@@ -41,7 +41,7 @@
 //! | keep it | [`files`], [`Network::save`]; [`Trainer::resume`], [`Options::checkpoint`] and [`checkpoint`] for the training |
 //! | measure it | [`test`](test()), [`metrics`], [`infer_each`] |
 //! | run it | [`infer`]; [`Network::load`] for those of PaddlePaddle |
-//! | answer many callers with it | [`batcher`] |
+//! | answer many callers with it | [`batcher`]; `service`, behind the feature of that name |
 //! | test it | [`testing`] |
 //! | look into it | [`summary()`], [`Network::program`], [`RunStats`]; [`core`] has the levels below |
 //! | see where time and memory go | [`Trainer::profile`], [`profile::infer`] |
@@ -53,7 +53,7 @@
 //! | `plot` | [`plot`], [`notebook`], [`Options::curve`] |
 //! | `terminal` | the bar of [`Options::progress`], which is lines without it; [`Options::interruptible`] |
 //!
-//! `images` is off by default: `data::ImageFolder` reads folders of images. So is `parquet`: `data::Parquet` reads files of columns. So is `language`: `paddle::language` compiles sources at run time. With `default-features = false` the runtime alone is left, which compiles for `wasm32-unknown-unknown`, too.
+//! `images` is off by default: `data::ImageFolder` reads folders of images. So is `parquet`: `data::Parquet` reads files of columns. So is `language`: `paddle::language` compiles sources at run time. So is `service`: `paddle::service` answers over HTTP. With `default-features = false` the runtime alone is left, which compiles for `wasm32-unknown-unknown`, too.
 
 #![warn(clippy::missing_errors_doc)]
 
@@ -109,6 +109,8 @@ mod random;
 pub mod reader;
 mod row_sums;
 mod save;
+#[cfg(feature = "service")]
+pub mod service;
 mod session;
 mod setting;
 pub mod sharing;

@@ -117,10 +117,10 @@ impl Array {
     }
 
     /// The arrays one behind the other, along the first axis; `None` if their types or other sizes differ.
-    pub(crate) fn concatenate(arrays: &[Array]) -> Option<Array> {
+    pub(crate) fn concatenate(arrays: &[&Array]) -> Option<Array> {
         macro_rules! of_type {
             ($variant:ident) => {{
-                let views = arrays.iter().map(|array| match array {
+                let views = arrays.iter().map(|&array| match array {
                     Array::$variant(elements) => Some(elements.view()),
                     _ => None,
                 });

@@ -182,8 +182,8 @@ impl Info {
         let mut value = json!({
             "program": self.model.file()?.display().to_string(),
             "values": self.model.values()?.map(|path| path.display().to_string()),
-            "inputs": net.inputs()?.iter().map(variable).collect::<Vec<_>>(),
-            "outputs": net.outputs()?.iter().map(variable).collect::<Vec<_>>(),
+            "inputs": listed_as_json(net.inputs()?),
+            "outputs": listed_as_json(&net.outputs()?),
             "parameters": { "count": parameters.len(), "elements": elements, "bytes": size, "all": listed },
             "operators": operators,
         });
@@ -205,15 +205,19 @@ impl Info {
     }
 }
 
-fn variable(variable: &Variable) -> Value {
-    json!({
-        "name": variable.name,
-        "dtype": variable.dtype.name(),
-        "batched": variable.batched,
-        "levels": variable.levels,
-        "dims": variable.dims,
-        "type": variable.shown,
-    })
+/// What inputs or outputs are, in JSON.
+pub(crate) fn listed_as_json(variables: &[Variable]) -> Value {
+    let one = |variable: &Variable| {
+        json!({
+            "name": variable.name,
+            "dtype": variable.dtype.name(),
+            "batched": variable.batched,
+            "levels": variable.levels,
+            "dims": variable.dims,
+            "type": variable.shown,
+        })
+    };
+    variables.iter().map(one).collect()
 }
 
 fn parameters(program: &Program) -> Vec<Parameter> {

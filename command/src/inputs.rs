@@ -65,7 +65,7 @@ impl Inputs {
         }
         let mut batch = Batch::new(net)?;
         for (name, Given { arrays, lengths }) in given {
-            let Some(array) = Array::concatenate(&arrays) else {
+            let Some(array) = Array::concatenate(&arrays.iter().collect::<Vec<_>>()) else {
                 return Err(Failure::Asked(match arrays.len() {
                     0 => {
                         format!("input `{name}` has lengths, but no tokens; give them, `--input {name}=FILE`")
@@ -165,7 +165,7 @@ fn not_lengths(path: &Path, name: &str, array: &Array) -> Failure {
 }
 
 /// Where each sequence begins, and where the last one ends.
-fn offsets(lengths: &[usize]) -> Vec<usize> {
+pub(crate) fn offsets(lengths: &[usize]) -> Vec<usize> {
     let ends = lengths.iter().scan(0usize, |end, &length| {
         *end = end.saturating_add(length);
         Some(*end)

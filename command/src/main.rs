@@ -17,9 +17,11 @@ mod diff;
 mod failure;
 mod info;
 mod inputs;
+mod json_rows;
 mod model;
 mod picture;
 mod run;
+mod serve;
 mod show;
 
 /// Shows, runs, serves, checks, compares and converts models: PaddlePaddle's, and those of the library `paddle`.
@@ -41,6 +43,7 @@ enum Command {
     Show(show::Show),
     Info(info::Info),
     Run(run::Run),
+    Serve(serve::Serve),
     Check(check::Check),
     Diff(diff::Diff),
     Convert(convert::Convert),
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Command::Show(show) => show.run(&mut out),
         Command::Info(info) => info.run(&mut out),
         Command::Run(run) => run.run(&mut out),
+        Command::Serve(serve) => serve.run(&mut out),
         Command::Check(check) => check.run(&mut out),
         Command::Diff(diff) => diff.run(&mut out),
         Command::Convert(convert) => convert.run(),

@@ -12,12 +12,12 @@ use clap::Parser;
 use fastrand::Rng;
 use paddle::data::Categories;
 use paddle::infer;
+use paddle::service::Service;
 use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
 use super::model::Catalogue;
-use super::service::Service;
 use super::{Serving, Trained};
 
 /// How often both services are measured, by turns.
@@ -133,7 +133,7 @@ fn measure(
     settings: &Settings,
 ) -> Result<Measured, Box<dyn Error>> {
     let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
-    let service = runtime.block_on(Service::bind(Arc::clone(trained), serving.clone(), address))?;
+    let service = runtime.block_on(Service::bind(Arc::clone(trained), serving.settings(), address))?;
     let address = service.address();
     let (end, ended) = oneshot::channel::<()>();
     let service = runtime.spawn(service.run(async { drop(ended.await) }));

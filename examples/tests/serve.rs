@@ -27,12 +27,18 @@ fn trained() -> Arc<Trained> {
     Arc::new(Trained { net, parameters, catalogue })
 }
 
-fn serving() -> Serving {
-    let settings = Settings::parse_from(["serve", "listen", "--timeout-ms", "10000"]);
+fn settings() -> service::Settings {
+    let settings = Settings::parse_from(["serve", "listen"]);
     let Some(Command::Listen { address, serving, .. }) = settings.command else { panic!("it listens") };
     // Other machines reach it only if that is asked for.
     assert!(address.is_loopback());
-    serving
+    service::Settings { timeout: Duration::from_secs(10), ..serving.settings() }
+}
+
+/// The settings if a row waits for others.
+fn waiting(millis: u64) -> service::Settings {
+    let limits = Limits { wait: Duration::from_millis(millis), ..settings().limits };
+    service::Settings { limits, ..settings() }
 }
 
 /// A service on a free port.
@@ -45,11 +51,11 @@ struct Running {
 }
 
 impl Running {
-    fn start(serving: Serving) -> Self {
+    fn start(settings: service::Settings) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let (trained, any) = (trained(), SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0));
-        let service = runtime.block_on(Service::bind(Arc::clone(&trained), serving, any)).unwrap();
+        let service = runtime.block_on(Service::bind(Arc::clone(&trained), settings, any)).unwrap();
         let (address, (end, ended)) = (service.address(), oneshot::channel());
         let service = runtime.spawn(service.run(async { drop(ended.await) }));
         Running { runtime, trained, address, end, service }
@@ -77,7 +83,7 @@ fn ratings(body: &str) -> Vec<f32> {
 
 #[test]
 fn answers_are_those_of_infer_bit_for_bit() {
-    let running = Running::start(Serving { wait_us: 20_000, ..serving() });
+    let running = Running::start(waiting(20));
     let catalogue = &running.trained.catalogue;
     let asked = ["Ada", "Emmy", "Nobody"].map(|user| ["algebra", "logic", "music"].map(|item| (user, item)));
     let asked = asked.concat();
@@ -118,7 +124,7 @@ fn answers_are_those_of_infer_bit_for_bit() {
 
 #[test]
 fn what_is_wrong_is_said_with_its_place() {
-    let running = Running::start(serving());
+    let running = Running::start(settings());
     let cases = [
         ("{\"rows\": [", "EOF while parsing a list at line 1 column 10"),
         ("rows", "expected value at line 1 column 1"),
@@ -152,7 +158,7 @@ fn what_is_wrong_is_said_with_its_place() {
 
 #[test]
 fn what_is_too_large_is_refused() {
-    let running = Running::start(Serving { bytes: 500, rows: 2, ..serving() });
+    let running = Running::start(service::Settings { bytes: 500, rows: 2, ..settings() });
     let rows = |count| json!({ "rows": vec![json!({ "user": "Ada", "item": "logic" }); count] }).to_string();
     assert_eq!(running.rate(&rows(2)).0, 200);
     assert_eq!(running.error(&rows(3)), (413, "found 3 rows, expected 2 at most".to_string()));
@@ -161,7 +167,8 @@ fn what_is_too_large_is_refused() {
 
 #[test]
 fn a_full_queue_is_said_to_be_full() {
-    let running = Running::start(Serving { queue: 2, ..serving() });
+    let running =
+        Running::start(service::Settings { limits: Limits { queue: 2, ..settings().limits }, ..settings() });
     let rows = |count| json!({ "rows": vec![json!({ "user": "Ada", "item": "logic" }); count] }).to_string();
     assert_eq!(running.error(&rows(3)), (429, "0 rows wait already, and no more may".to_string()));
     assert_eq!(running.rate(&rows(2)).0, 200);
@@ -169,7 +176,7 @@ fn a_full_queue_is_said_to_be_full() {
 
 #[test]
 fn who_is_slow_is_cut_off() {
-    let running = Running::start(Serving { timeout_ms: 100, ..serving() });
+    let running = Running::start(service::Settings { timeout: Duration::from_millis(100), ..settings() });
     let mut slow_body = running.client();
     slow_body.send(b"POST /rate HTTP/1.1\r\nhost: localhost\r\ncontent-length: 50\r\n\r\n{\"rows\"").unwrap();
     assert_eq!(slow_body.answer().unwrap().0, 408);
@@ -181,7 +188,7 @@ fn who_is_slow_is_cut_off() {
 /// The one connection that there may be is free again when its client has gone.
 #[test]
 fn further_connections_wait() {
-    let running = Running::start(Serving { connections: 1, ..serving() });
+    let running = Running::start(service::Settings { connections: 1, ..settings() });
     let mut first = running.client();
     assert_eq!(first.ask("GET", "/health", b"").unwrap().0, 200);
     let mut second = running.client();
@@ -194,7 +201,7 @@ fn further_connections_wait() {
 // ANCHOR: exercise_2
 #[test]
 fn it_ends_when_all_are_answered() {
-    let running = Running::start(Serving { wait_us: 200_000, ..serving() });
+    let running = Running::start(waiting(200));
     let mut client = running.client();
     let body = json!({ "rows": [{ "user": "Ada", "item": "logic" }] }).to_string();
     let head = format!("POST /rate HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", body.len());
@@ -213,7 +220,7 @@ fn it_ends_when_all_are_answered() {
 /// second. That they are answered as one is what a test can say.
 #[test]
 fn rows_of_a_request_are_computed_at_once() {
-    let running = Running::start(serving());
+    let running = Running::start(settings());
     let rows = json!({ "rows": vec![json!({ "user": "Ada", "item": "logic" }); 8] }).to_string();
     assert_eq!(ratings(&running.rate(&rows).1).len(), 8);
     let (_, metrics) = running.client().ask("GET", "/metrics", b"").unwrap();

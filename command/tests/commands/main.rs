@@ -6,5 +6,6 @@ mod convert;
 mod diff;
 mod info;
 mod run;
+mod serve;
 mod show;
 mod support;

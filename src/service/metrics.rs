@@ -11,18 +11,21 @@ const LATENCIES: [f64; 10] = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1
 const BATCHES: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
 /// The answers that are told apart.
-const STATUSES: [u16; 10] = [200, 400, 404, 405, 408, 413, 429, 500, 503, 504];
+const STATUSES: [u16; 11] = [200, 400, 404, 405, 408, 413, 422, 429, 500, 503, 504];
 
 /// Counts since the service was started.
-pub(crate) struct Metrics {
+pub(super) struct Metrics {
+    /// What all names begin with.
+    service: &'static str,
     requests: [AtomicU64; STATUSES.len()],
     latency: Histogram,
     batch: Histogram,
 }
 
 impl Metrics {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new(service: &'static str) -> Self {
         Metrics {
+            service,
             requests: Default::default(),
             latency: Histogram::new(LATENCIES),
             batch: Histogram::new(BATCHES),
@@ -30,7 +33,7 @@ impl Metrics {
     }
 
     /// Counts a request that was answered.
-    pub(crate) fn answered(&self, status: u16, took: Duration) {
+    pub(super) fn answered(&self, status: u16, took: Duration) {
         if let Some(at) = STATUSES.iter().position(|known| *known == status) {
             self.requests[at].fetch_add(1, Ordering::Relaxed);
         }
@@ -38,32 +41,40 @@ impl Metrics {
     }
 
     /// Counts a run of the program.
-    pub(crate) fn computed(&self, rows: usize) {
+    pub(super) fn computed(&self, rows: usize) {
         self.batch.add(rows as f64);
     }
 
     /// The text for `/metrics`.
-    pub(crate) fn text(&self, waiting: usize) -> String {
-        let mut text = String::new();
-        head(&mut text, "requests_total", "counter", "Requests that were answered.");
+    pub(super) fn text(&self, waiting: usize) -> String {
+        let mut text = Text { service: self.service, written: String::new() };
+        text.head("requests_total", "counter", "Requests that were answered.");
         for (status, count) in STATUSES.iter().zip(&self.requests) {
-            let count = count.load(Ordering::Relaxed);
-            line(&mut text, &format!("requests_total{{status=\"{status}\"}}"), count);
+            text.line(&format!("requests_total{{status=\"{status}\"}}"), count.load(Ordering::Relaxed));
         }
         self.latency.write(&mut text, "request_seconds", "Seconds from a request to its answer.");
         self.batch.write(&mut text, "batch_rows", "Rows of a run of the program.");
-        head(&mut text, "waiting_rows", "gauge", "Rows that wait to be computed.");
-        line(&mut text, "waiting_rows", waiting);
-        text
+        text.head("waiting_rows", "gauge", "Rows that wait to be computed.");
+        text.line("waiting_rows", waiting);
+        text.written
     }
 }
 
-fn head(text: &mut String, name: &str, kind: &str, help: &str) {
-    let _ = writeln!(text, "# HELP recommender_{name} {help}\n# TYPE recommender_{name} {kind}");
+/// The text of metrics whose names begin with that of the service.
+struct Text {
+    service: &'static str,
+    written: String,
 }
 
-fn line(text: &mut String, name: &str, value: impl std::fmt::Display) {
-    let _ = writeln!(text, "recommender_{name} {value}");
+impl Text {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        let service = self.service;
+        let _ = writeln!(self.written, "# HELP {service}_{name} {help}\n# TYPE {service}_{name} {kind}");
+    }
+
+    fn line(&mut self, name: &str, value: impl std::fmt::Display) {
+        let _ = writeln!(self.written, "{}_{name} {value}", self.service);
+    }
 }
 
 struct Histogram {
@@ -85,16 +96,16 @@ impl Histogram {
         self.sum.fetch_add((value * 1e6) as u64, Ordering::Relaxed);
     }
 
-    fn write(&self, text: &mut String, name: &str, help: &str) {
-        head(text, name, "histogram", help);
+    fn write(&self, text: &mut Text, name: &str, help: &str) {
+        text.head(name, "histogram", help);
         let mut below = 0;
         for (count, bound) in
             self.counts.iter().zip(self.bounds.iter().map(f64::to_string).chain(["+Inf".into()]))
         {
             below += count.load(Ordering::Relaxed);
-            line(text, &format!("{name}_bucket{{le=\"{bound}\"}}"), below);
+            text.line(&format!("{name}_bucket{{le=\"{bound}\"}}"), below);
         }
-        line(text, &format!("{name}_sum"), self.sum.load(Ordering::Relaxed) as f64 / 1e6);
-        line(text, &format!("{name}_count"), below);
+        text.line(&format!("{name}_sum"), self.sum.load(Ordering::Relaxed) as f64 / 1e6);
+        text.line(&format!("{name}_count"), below);
     }
 }
