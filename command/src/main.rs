@@ -15,6 +15,7 @@ mod completions;
 mod convert;
 mod diff;
 mod failure;
+mod graph;
 mod info;
 mod inputs;
 mod json_rows;

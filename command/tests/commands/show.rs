@@ -82,3 +82,34 @@ fn models_of_the_real_paddlepaddle() {
     let error = failed(format!("show {}", fixtures.join("train_mlp_sgd/main.pdprogram").display()));
     assert!(error.contains("for 7 reasons:\n- block 0, operator 14 `reduce_mean_grad`"), "{error}");
 }
+
+/// A box for each input, operator and output; the operators of blocks stand between two boxes of their owner.
+#[test]
+fn a_program_as_a_graph() {
+    let folder = Folder::new();
+    let svg = done(format!("show {} --svg", line(&folder)));
+    assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"), "{svg}");
+    let count = |svg: &str, what: &str| svg.matches(what).count();
+    assert_eq!((count(&svg, "<rect "), count(&svg, "<polyline ")), (4, 3));
+    for text in [">matmul_v2</text>", ">line.w</text>", ">f32[_, 2]</text>", ">price</text>"] {
+        assert_eq!(count(&svg, text), 1, "{text}: {svg}");
+    }
+    // Branches, in a colour of their own, and characters that are tags in XML.
+    let net = paddle::network!(|words: Seq<i64>, flag: Tensor<f32>| {
+        let x = sequence_length(words);
+        let y = if flag > 0.0 { x + 1 } else { x };
+        y
+    });
+    let path = folder.write("branches.txt", net.program().unwrap().to_string());
+    let svg = done(format!("show {path} --svg"));
+    assert!(svg.contains(">Seq&lt;i64&gt;</text>") && !svg.contains("Seq<"), "{svg}");
+    assert_eq!((count(&svg, ">if</text>"), count(&svg, ">end of if</text>")), (1, 1));
+    assert!(count(&svg, "fill=\"#e3f0ff\"") > 0, "{svg}");
+    assert_eq!(done(format!("show {path} --svg")), svg);
+    assert!(failed(format!("show {path} --svg --places")).contains("cannot be used with"));
+    let empty = folder.write("empty.txt", "program { block 0 (x: f32[3]) { return x } }");
+    assert_eq!(count(&done(format!("show {empty} --svg")), "<rect "), 2);
+    let Some(fixtures) = fixtures() else { return };
+    let svg = done(format!("show {} --svg", fixtures.join("while_loop").display()));
+    assert_eq!((count(&svg, ">while</text>"), count(&svg, ">end of while</text>")), (1, 1));
+}
