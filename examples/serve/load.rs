@@ -52,7 +52,7 @@ pub(crate) fn compare(
         println!("a run of {rows} rows takes {micros:.1} µs, {:.2} µs a row", micros / rows as f64);
     }
     let with = &settings.serving;
-    let without = Serving { batch: 1, wait_us: 0, ..with.clone() };
+    let without = Serving { batch: 1, wait_us: 0 };
     let (mut batches, mut alone) = (Measured::default(), Measured::default());
     // By turns, as other programs of this machine do not always leave it alone.
     for _ in 0..ROUNDS {
