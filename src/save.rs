@@ -24,13 +24,15 @@ impl<S: Spec> Network<S> {
     /// use paddle::{Network, Parameters, network};
     ///
     /// let net = network!(|x: Tensor<f32, _, 2>| fc(x, 1, param = "line"));
-    /// let parameters = Parameters::create(&net)?;
+    /// let other = network!(|x: Tensor<f32, _, 2>| fc(x, 1, param = "other"));
+    /// let parameters = Parameters::create((&net, &other))?;
     /// # let folder = std::env::temp_dir().join(format!("paddle-save-{}", std::process::id()));
     /// # std::fs::create_dir_all(&folder).unwrap();
     /// net.save(folder.join("line"), &parameters)?;
     /// let (loaded, values) = Network::load(&folder)?;
     /// assert_eq!(loaded.inputs()?[0].to_string(), "x: f32[_, 2]");
     /// assert_eq!(values.get::<f32>("line.w")?, parameters.get::<f32>("line.w")?);
+    /// assert!(values.get::<f32>("other.w").is_err());
     /// # std::fs::remove_dir_all(&folder).unwrap();
     /// # Ok::<(), paddle::Error>(())
     /// ```

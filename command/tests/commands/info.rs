@@ -48,6 +48,14 @@ fn what_a_batch_costs() {
         found["cost"]["all"]["operations"].as_u64().unwrap()
     };
     assert_eq!(operations(10), 10 * operations(1));
+    // So do sequences of sequences, at both levels.
+    let net = network!(|text: Seq<Seq<Tensor<f32, 4>>>| {
+        let twice = text * 2.0;
+        twice
+    });
+    let path = folder.write("nested.txt", net.program().unwrap().to_string());
+    let found = value(format!("info {path} --batch 2 --length 10 --json"));
+    assert_eq!(found["cost"]["all"]["operations"], json!(2 * 10 * 10 * 4));
 }
 
 #[test]

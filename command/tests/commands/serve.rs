@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use ndarray_npy::NpzReader;
 use paddle::network;
@@ -166,6 +167,19 @@ fn a_row_that_fails() {
     });
 }
 
+/// What is computed of all rows of a batch is computed of each row by itself.
+#[test]
+fn an_output_for_all_rows() {
+    let folder = Folder::new();
+    let net = network!(|x: Tensor<f32, _, 2>| {
+        let mean = mean(x);
+        mean
+    });
+    let running = Running::start(&folder.write("mean.txt", net.program().unwrap().to_string()));
+    let rows = running.rows(json!([{ "x": [1, 3] }, { "x": [5, 5] }]));
+    assert_eq!(rows, json!([{ "mean": 2.0 }, { "mean": 5.0 }]));
+}
+
 /// Rows that share a value are computed one by one.
 #[test]
 fn a_value_for_all_rows() {
@@ -193,6 +207,7 @@ fn limits() {
     assert_eq!(running.error(rows(100)), (413, "the request has more than 300 bytes".to_string()));
     assert_eq!(running.error(rows(2)), (429, "0 rows wait already, and no more may".to_string()));
     assert_eq!(running.rows(rows(1)), json!([{ "price": [5.5] }]));
+    let began = Instant::now();
     let mut slow = TcpStream::connect(&running.address).unwrap();
     slow.write_all(
         b"POST /run HTTP/1.1\r\nhost: h\r\nconnection: close\r\ncontent-length: 50\r\n\r\n{\"rows\"",
@@ -201,6 +216,7 @@ fn limits() {
     let mut answer = String::new();
     slow.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
 }
 
 #[test]

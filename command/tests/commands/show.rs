@@ -97,14 +97,15 @@ fn a_program_as_a_graph() {
     // Branches, in a colour of their own, and characters that are tags in XML.
     let net = paddle::network!(|words: Seq<i64>, flag: Tensor<f32>| {
         let x = sequence_length(words);
-        let y = if flag > 0.0 { x + 1 } else { x };
+        let y = if flag > 0.0 { x + x } else { x };
         y
     });
     let path = folder.write("branches.txt", net.program().unwrap().to_string());
     let svg = done(format!("show {path} --svg"));
     assert!(svg.contains(">Seq&lt;i64&gt;</text>") && !svg.contains("Seq<"), "{svg}");
     assert_eq!((count(&svg, ">if</text>"), count(&svg, ">end of if</text>")), (1, 1));
-    assert!(count(&svg, "fill=\"#e3f0ff\"") > 0, "{svg}");
+    // The addition takes a value from outside, and stands below the `if` nevertheless.
+    assert_eq!((count(&svg, "fill=\"#e3f0ff\""), count(&svg, "<polyline ")), (1, 9), "{svg}");
     assert_eq!(done(format!("show {path} --svg")), svg);
     assert!(failed(format!("show {path} --svg --places")).contains("cannot be used with"));
     let empty = folder.write("empty.txt", "program { block 0 (x: f32[3]) { return x } }");
