@@ -113,7 +113,8 @@ fn example(name: &str) -> (PathBuf, String) {
 fn examples_have_the_programs_of_the_macro() {
     type Sizes = [(&'static str, usize)];
     let catalogue = &[("USERS", 3), ("ITEMS", 3), ("WORDS", 2), ("RATINGS", 1)];
-    let cases: [(&str, &str, &str, &Sizes); 15] = [
+    let texts = &[("VOCABULARY", 4), ("CLASSES", 3), ("WIDTH", 8)];
+    let cases: [(&str, &str, &str, &Sizes); 17] = [
         ("adaptive", "cost", "adaptive", &[("VOCABULARY", 5), ("CLASSES", 3), ("WIDTH", 6)]),
         ("digits", "small", "digits", &[]),
         ("fit_a_line", "diabetes_cost", "fit_a_line", &[]),
@@ -128,7 +129,9 @@ fn examples_have_the_programs_of_the_macro() {
         ("recommender_system/model", "cost", "recommender_system_cost", catalogue),
         ("translate", "cost", "translate_cost", &[("WIDTH", 4)]),
         ("translate", "beams", "translate_beams", &[("WIDTH", 4)]),
-        ("sentiment", "cost", "sentiment", &[("VOCABULARY", 4), ("CLASSES", 3), ("WIDTH", 8)]),
+        ("sentiment", "convolution_cost", "sentiment_convolution", texts),
+        ("sentiment", "lstm_cost", "sentiment_lstm", texts),
+        ("sentiment", "attention_cost", "sentiment_attention", texts),
     ];
     // What two of them import.
     let (_, speller) = example("parts/speller");

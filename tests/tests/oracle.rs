@@ -199,7 +199,7 @@ fn examples() {
         ids(&[offsets[offsets.len() - 1] as usize], bound, seed).with_offsets(offsets)
     };
     let sentiment = lengths.map(|offsets| vec![texts(offsets, 4, 1), ids(&[offsets.len() - 1, 1], 3, 2)]);
-    check_with_loops("sentiment", include_str!("../../examples/golden/sentiment.txt"), &sentiment);
+    check_with_loops("sentiment", include_str!("../../examples/golden/sentiment_lstm.txt"), &sentiment);
     let inflect = lengths.map(|offsets| {
         let longer: Vec<i64> = offsets.iter().enumerate().map(|(k, end)| end + k as i64).collect();
         let form = ids(&[longer[longer.len() - 1] as usize, 1], 20, 3).with_offsets(&longer);
