@@ -33,7 +33,7 @@ use sentiment::{
 mod sentiment {
     const VOCABULARY: usize;
     const CLASSES: usize;
-    /// Of a word's vector, and of what is read of it. It is a multiple of twice `HEADS`.
+    /// Of a word's vector, and of what is read of it. It is a multiple of `HEADS`.
     const WIDTH: usize;
     const HEADS: usize = 4;
     /// Words behind these have the place of the last one.

@@ -74,7 +74,7 @@ fn all_seeds_are_better_than_counting_words_in_full() {
     for seed in 1..=3 {
         let Figures { convolution, lstm, attention, bag_of_words } = run_with(seed, 6, 20_000);
         let least = convolution.min(lstm).min(attention);
-        assert!(least >= bag_of_words + 0.03, "seed {seed}: {convolution} {lstm} {attention} {bag_of_words}");
+        assert!(least >= bag_of_words + 0.07, "seed {seed}: {convolution} {lstm} {attention} {bag_of_words}");
     }
 }
 
