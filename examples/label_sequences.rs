@@ -6,6 +6,7 @@
 //! ```
 
 use std::error::Error;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use paddle::attribute::network;
@@ -15,6 +16,10 @@ use paddle::reader::{DataSet, Item, Reader};
 use paddle::updater::schedule::cosine;
 use paddle::{Adam, Options, Parameters, Trainer, infer_each};
 
+#[path = "parts/grid_svg.rs"]
+mod grid_svg;
+
+// ANCHOR: model
 #[network]
 mod stress {
     const SOUNDS: usize = 39;
@@ -48,6 +53,7 @@ mod stress {
         (found, right)
     }
 }
+// ANCHOR_END: model
 
 /// Learns the stress of English words, and finds that of others.
 #[derive(Parser)]
@@ -64,6 +70,9 @@ struct Settings {
     /// How many numbers there are for each sound.
     #[arg(long, default_value_t = 48)]
     width: usize,
+    /// Where a picture of what the field learned is put.
+    #[arg(long, default_value = "target/label_sequences")]
+    results: PathBuf,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -72,6 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+// ANCHOR: labels
 /// The labels of a word. A label also says whether the primary stress has been: so of neighbours a field learns that each word has
 /// just one, wherever it is.
 fn labels(word: &Pronunciation) -> Vec<i64> {
@@ -87,10 +97,12 @@ fn labels(word: &Pronunciation) -> Vec<i64> {
     };
     word.stress.iter().map(label).collect()
 }
+// ANCHOR_END: labels
 
 /// Trains both networks on words, and returns for each the part of the others whose labels are all right.
 fn run(settings: &Settings) -> Result<[f64; 2], Box<dyn Error>> {
-    let &Settings { seed, passes, words, width } = settings;
+    let &Settings { seed, passes, words, width, .. } = settings;
+    std::fs::create_dir_all(&settings.results)?;
     let alone = stress::alone::with(stress::alone::Sizes { WIDTH: width })?;
     let alone_labels = stress::alone_labels::with(stress::alone_labels::Sizes { WIDTH: width })?;
     let field = stress::field::with(stress::field::Sizes { WIDTH: width })?;
@@ -98,6 +110,7 @@ fn run(settings: &Settings) -> Result<[f64; 2], Box<dyn Error>> {
     let networks = (&alone, &alone_labels, &field, &field_labels);
     let mut parameters = Parameters::create_with_seed(networks, seed)?;
 
+    // ANCHOR: training
     let labelled = |word: Pronunciation| (word.sounds.clone(), labels(&word));
     let learned: Vec<_> = pronunciations::training().take(words).map(labelled).collect();
     let rate = cosine(4e-3, (passes * learned.len().div_ceil(32)) as u64);
@@ -111,6 +124,9 @@ fn run(settings: &Settings) -> Result<[f64; 2], Box<dyn Error>> {
     trainer().train(&alone, &mut parameters, of_alone.batch(32), options.clone(), |_| Ok(()))?;
     trainer().train(&field, &mut parameters, of_field.batch(32), options, |_| Ok(()))?;
 
+    // ANCHOR_END: training
+
+    // ANCHOR: judged
     let new: Vec<_> = pronunciations::held_out().map(labelled).collect();
     let (mut of_alone, mut of_field) = (EditDistance::default(), EditDistance::default());
     let rows = new.iter().cloned().map(|(word, right)| alone_labels.row(word, right)).map(Item::Data);
@@ -121,7 +137,26 @@ fn run(settings: &Settings) -> Result<[f64; 2], Box<dyn Error>> {
     infer_each(&field_labels, &parameters, rows.batch(256), |outputs| {
         Ok(of_field.add((outputs.sequences("found")?, outputs.sequences("right")?))?)
     })?;
+    // ANCHOR_END: judged
+    draw_neighbours(&settings.results.join("neighbours.svg"), &parameters)?;
     Ok([of_alone, of_field].map(|distance| 1.0 - distance.wrong()))
+}
+
+/// The labels by a letter: consonant, vowel without stress, vowel with a secondary stress before the primary one, the primary one, and the
+/// same behind it.
+const MARKS: [(usize, &str); 7] = [(0, "c"), (2, "v"), (4, "s"), (6, "P"), (1, "C"), (3, "V"), (5, "S")];
+
+/// Draws how much a label favours each label behind it, as the field has learned it: the normalised exponentials of a row of its table.
+fn draw_neighbours(path: &Path, parameters: &Parameters) -> Result<(), Box<dyn Error>> {
+    let table = parameters.get::<f32>("neighbours.w")?;
+    // The first two rows are of the start and of the stop.
+    let row = |label: usize| {
+        let exponentials = MARKS.map(|(next, _)| table[[2 + label, next]].exp());
+        exponentials.iter().map(|it| it / exponentials.iter().sum::<f32>()).collect()
+    };
+    let marks = MARKS.map(|(_, mark)| mark);
+    let tables = [(marks.concat(), marks.to_vec(), MARKS.map(|(label, _)| row(label)).to_vec())];
+    Ok(std::fs::write(path, grid_svg::draw(&tables))?)
 }
 
 #[cfg(test)]

@@ -27,9 +27,17 @@ fn both_can_learn_words_by_heart() {
     assert_program(&decoding, "examples/golden/label_sequences_field_labels.txt");
 }
 
+fn run_with(seed: u64, passes: usize, words: usize, width: usize) -> [f64; 2] {
+    let results = std::env::temp_dir().join(format!("paddle-stress-{seed}-{}", std::process::id()));
+    let words = run(&Settings { seed, passes, words, width, results: results.clone() }).unwrap();
+    assert!(std::fs::read_to_string(results.join("neighbours.svg")).unwrap().starts_with("<svg"));
+    std::fs::remove_dir_all(results).unwrap();
+    words
+}
+
 #[test]
 fn a_short_training_stresses_some_words() {
-    let [alone, field] = run(&Settings { seed: 1, passes: 4, words: 2_000, width: 16 }).unwrap();
+    let [alone, field] = run_with(1, 4, 2_000, 16);
     assert!(alone > 0.3 && field > 0.4, "{alone} {field}");
 }
 
@@ -37,7 +45,7 @@ fn a_short_training_stresses_some_words() {
 #[ignore = "takes two minutes, in release"]
 fn neighbours_help_with_whole_words() {
     for seed in 1..=3 {
-        let [alone, field] = run(&Settings { seed, passes: 6, words: usize::MAX, width: 48 }).unwrap();
+        let [alone, field] = run_with(seed, 6, usize::MAX, 48);
         assert!(field > alone, "seed {seed}: {field} {alone}");
     }
 }

@@ -116,7 +116,7 @@ fn examples_have_the_programs_of_the_macro() {
     let texts = &[("VOCABULARY", 4), ("CLASSES", 3), ("WIDTH", 8)];
     let cases: [(&str, &str, &str, &Sizes); 17] = [
         ("adaptive", "cost", "adaptive", &[("VOCABULARY", 5), ("CLASSES", 3), ("WIDTH", 6)]),
-        ("digits", "small", "digits", &[]),
+        ("digits", "small_lenet", "digits", &[]),
         ("fit_a_line", "diabetes_cost", "fit_a_line", &[]),
         ("gan", "d0", "gan_d0", &[]),
         ("gan", "d1", "gan_d1", &[]),
