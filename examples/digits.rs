@@ -213,7 +213,9 @@ where
     let passes = settings.passes.unwrap_or(passes);
     let reader = training.iter().passes(passes).shuffle(training.len()).seed(seed).batch(64);
     trainer.train(net, parameters, reader, Options::default().shards(settings.shards), |event| {
-        if let EventKind::EndPass { pass, cost, metrics } = event.kind() {
+        if let EventKind::EndPass { pass, cost, metrics } = event.kind()
+            && (passes <= 10 || (pass + 1) % 10 == 0)
+        {
             println!("{name}, pass {pass}: cost {cost:.4}, accuracy {:.4}", metrics[0]);
         }
         Ok(())

@@ -26,7 +26,8 @@ fn its_program_is_the_one_that_was_reviewed() {
 fn run_with(folder: Option<PathBuf>, passes: Option<usize>, seed: u64) -> Figures {
     let results = std::env::temp_dir().join(format!("paddle-digits-{seed}-{}", std::process::id()));
     let figures =
-        run(&Settings { folder, seed, passes, results: results.clone(), ..Settings::parse_from([""]) }).unwrap();
+        run(&Settings { folder, seed, passes, results: results.clone(), ..Settings::parse_from([""]) })
+            .unwrap();
     for picture in ["softmax.png", "mistakes.png"] {
         assert!(std::fs::metadata(results.join(picture)).unwrap().len() > 0, "{picture}");
     }
@@ -45,7 +46,10 @@ fn two_passes_tell_most_digits_apart() {
 fn all_seeds_reach_the_goal() {
     for seed in 1..=3 {
         let Figures { softmax, perceptron, lenet } = run_with(None, None, seed);
-        assert!(lenet >= 0.98 && lenet > perceptron && perceptron > softmax, "{lenet} {perceptron} {softmax}");
+        assert!(
+            lenet >= 0.98 && lenet > perceptron && perceptron > softmax,
+            "{lenet} {perceptron} {softmax}"
+        );
     }
 }
 
@@ -55,7 +59,10 @@ fn mnist_in_full() {
     let Some(folder) = std::env::var_os("PADDLE_MNIST") else { return };
     for seed in 1..=3 {
         let Figures { softmax, perceptron, lenet } = run_with(Some(folder.clone().into()), None, seed);
-        assert!(lenet >= 0.98 && lenet > perceptron && perceptron > softmax, "{lenet} {perceptron} {softmax}");
+        assert!(
+            lenet >= 0.98 && lenet > perceptron && perceptron > softmax,
+            "{lenet} {perceptron} {softmax}"
+        );
     }
 }
 

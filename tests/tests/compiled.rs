@@ -114,7 +114,7 @@ fn examples_have_the_programs_of_the_macro() {
     type Sizes = [(&'static str, usize)];
     let catalogue = &[("USERS", 3), ("ITEMS", 3), ("WORDS", 2), ("RATINGS", 1)];
     let texts = &[("VOCABULARY", 4), ("CLASSES", 3), ("WIDTH", 8)];
-    let cases: [(&str, &str, &str, &Sizes); 17] = [
+    let cases: [(&str, &str, &str, &Sizes); 18] = [
         ("adaptive", "cost", "adaptive", &[("VOCABULARY", 5), ("CLASSES", 3), ("WIDTH", 6)]),
         ("digits", "small_lenet", "digits", &[]),
         ("fit_a_line", "diabetes_cost", "fit_a_line", &[]),
@@ -132,6 +132,7 @@ fn examples_have_the_programs_of_the_macro() {
         ("sentiment", "convolution_cost", "sentiment_convolution", texts),
         ("sentiment", "lstm_cost", "sentiment_lstm", texts),
         ("sentiment", "attention_cost", "sentiment_attention", texts),
+        ("word2vec", "cost", "word2vec_cost", &[("WORDS", 30), ("WIDTH", 6)]),
     ];
     // What two of them import.
     let (_, speller) = example("parts/speller");
