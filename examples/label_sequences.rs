@@ -113,6 +113,7 @@ fn run(settings: &Settings) -> Result<[f64; 2], Box<dyn Error>> {
     // ANCHOR: training
     let labelled = |word: Pronunciation| (word.sounds.clone(), labels(&word));
     let learned: Vec<_> = pronunciations::training().take(words).map(labelled).collect();
+    println!("{} words to learn from", learned.len());
     let rate = cosine(4e-3, (passes * learned.len().div_ceil(32)) as u64);
     let trainer = || Trainer::new(Adam::new(rate.clone())).seed(seed);
     let reader = || learned.iter().cloned().passes(passes).shuffle(learned.len()).seed(seed);
@@ -128,6 +129,7 @@ fn run(settings: &Settings) -> Result<[f64; 2], Box<dyn Error>> {
 
     // ANCHOR: judged
     let new: Vec<_> = pronunciations::held_out().map(labelled).collect();
+    println!("{} words held out", new.len());
     let (mut of_alone, mut of_field) = (EditDistance::default(), EditDistance::default());
     let rows = new.iter().cloned().map(|(word, right)| alone_labels.row(word, right)).map(Item::Data);
     infer_each(&alone_labels, &parameters, rows.batch(256), |outputs| {

@@ -123,7 +123,7 @@ mod glosses {
         let name = name(gloss, word, drawn, param = "name");
         let explain = explain(word, gloss, matters, drawn, param = "explain");
         let follow = follow(gloss, matters, drawn, param = "follow");
-        mean(name + explain + 0.3 * follow)
+        mean(name + explain + 3.0 * follow)
     }
 
     /// The meaning of a gloss, and how much each of its words says.

@@ -11,7 +11,7 @@ mod glosses {
 
     pub fn fits(word: Tensor<i64, _>, gloss: Seq<i64>) -> _ {
         sequence_pool(sigmoid(vector(gloss) * vector(word)), average)
-        //~                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ rows
+        //~                                   ^^^^^^^^^^^^ row-spaces
     }
 }
 // ANCHOR_END: mistake
