@@ -123,12 +123,13 @@ mod glosses {
         let name = name(gloss, word, drawn, param = "name");
         let explain = explain(word, gloss, matters, drawn, param = "explain");
         let follow = follow(gloss, matters, drawn, param = "follow");
-        mean(name + explain + 3.0 * follow)
+        mean(name + explain + follow)
     }
 
-    /// The meaning of a gloss, and how much each of its words says.
+    /// The meaning of a gloss, and how long what each of its words adds to it is.
     pub fn read(gloss: Seq<i64>) -> (Tensor<f32, _, WIDTH>, Seq<Tensor<f32, 1>>) {
-        (meaning(gloss), weights(gloss))
+        let length = sqrt(sum(square(vector(gloss)), axis = 1, keep_dim = true));
+        (meaning(gloss), weights(gloss) * length)
     }
 }
 // ANCHOR_END: model
@@ -245,7 +246,7 @@ fn meanings(
     Ok(sums)
 }
 
-/// Draws some glosses, each word as dark as it says something.
+/// Draws some glosses, each word as dark as it adds to the meaning.
 fn draw(
     path: &Path,
     read: &Network<impl Spec<Row = Vec<i64>>>,
