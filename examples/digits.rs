@@ -175,7 +175,7 @@ fn compare<const H: usize, const W: usize>(
     };
     // ANCHOR_END: compare
     let weights = parameters.names().find(|name| name.contains("softmax") && name.ends_with(".w"));
-    let weights = parameters.get::<f32>(weights.expect("the layer has weights").to_string())?;
+    let weights = parameters.get::<f32>(weights.expect("the layer has weights"))?;
     draw_weights(settings, &weights.into_shape_with_order((H * W, 10))?, [H, W])?;
     let mut answers = Vec::new();
     infer_each(digit, &parameters, parts.1.iter().map(|image| image.pixels).batch(256), |outputs| {

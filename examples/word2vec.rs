@@ -45,12 +45,12 @@ mod glosses {
 
     /// How likely a word is without any text, of the task that asks.
     fn bias(word: _) -> _ {
-        embedding(word, [WORDS, 1], param = ".bias", init = constant(0.0))
+        embedding(word, [WORDS, 1], init = constant(0.0))
     }
 
     /// How long vectors are, of the task that asks.
     fn scale() -> _ {
-        exp(parameter(1, param = ".scale", init = constant(1.5)))
+        exp(parameter(1, init = constant(1.5)))
     }
 
     /// The cost of words that are there, and of words that are not: negative sampling, Mikolov et al. (2013).

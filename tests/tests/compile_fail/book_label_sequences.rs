@@ -8,7 +8,7 @@ mod stress {
     fn scores(word: _, labels: usize) -> _ {
         let heard = bidirectional_lstm(embedding(word, [39, 48]), 48);
         fc(heard, labels, axis = -1)
-     //~^ parameter-conflict
+     //~^^^^^^^^^^^^^^^^^^^^^^^^^^^^ parameter-conflict
     }
 
     pub fn field(word: Seq<i64>, labels: Seq<Tensor<i64, 1>>) -> Tensor<f32> {
@@ -17,7 +17,7 @@ mod stress {
 
     pub fn field_labels(word: Seq<i64>) -> _ {
         crf_decoding(scores(word, 6), param = "neighbours")
-     //~^ parameter-conflict
+     //~^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ parameter-conflict
     }
 }
 // ANCHOR_END: mistake
