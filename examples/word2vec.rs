@@ -35,8 +35,10 @@ mod glosses {
     const WIDTH: usize;
     /// How many words are drawn for each gloss.
     const DRAWN: usize = 20;
-    /// Words that are drawn, for each word that is there.
-    const OTHERS: f32 = 5.0;
+    /// What each of them counts beside a word that is there: all twenty as much as five.
+    const OTHERS: f32 = 0.25;
+    /// What a word counts by how far behind another it stands.
+    const NEAR: [f32; 6] = [0.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
     /// The one table of all words. Whoever reads, and whoever answers, looks here.
     fn vector(word: _) -> _ {
@@ -94,7 +96,7 @@ mod glosses {
         let right = there(fits + bias(gloss, param = ".bias")) * matters;
         let wrong =
             einsum("bd,bkd->bk", own, vector(drawn)) * scale + reshape(bias(drawn, param = ".bias"), [DRAWN]);
-        sequence_pool(right, sum) + absent(wrong) * sequence_pool(matters, sum) * (OTHERS / 20.0)
+        sequence_pool(right, sum) + absent(wrong) * sequence_pool(matters, sum) * OTHERS
     }
 
     /// From each word of a gloss to the five behind it: the next one counts most.
@@ -107,11 +109,9 @@ mod glosses {
         let others = sequence_expand(vector(drawn), gloss);
         let biases = sequence_expand(reshape(bias(drawn, param = ".bias"), [DRAWN]), gloss);
         let wrong = absent(einsum("td,tkd->tk", own, others) * scale + biases);
-        let all = sum(weights, axis = 1, keep_dim = true) * (OTHERS / 20.0);
+        let all = sum(weights, axis = 1, keep_dim = true) * OTHERS;
         sequence_pool(sum(right, axis = 1, keep_dim = true) + wrong * all, sum)
     }
-
-    const NEAR: [f32; 6] = [0.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
     pub fn cost(
         word: Tensor<i64, _>,
