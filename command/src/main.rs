@@ -13,6 +13,7 @@ mod colour;
 mod columns;
 mod completions;
 mod convert;
+mod decompile;
 mod diff;
 mod failure;
 mod graph;
@@ -48,6 +49,7 @@ enum Command {
     Check(check::Check),
     Diff(diff::Diff),
     Convert(convert::Convert),
+    Decompile(decompile::Decompile),
     Completions(completions::Completions),
 }
 
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         Command::Check(check) => check.run(&mut out),
         Command::Diff(diff) => diff.run(&mut out),
         Command::Convert(convert) => convert.run(),
+        Command::Decompile(decompile) => decompile.run(&mut out),
         Command::Completions(completions) => completions.run(&mut Paddle::command(), &mut out),
     };
     match result.and_then(|verdict| Ok(out.flush().map(|()| verdict)?)) {

@@ -29,6 +29,8 @@ pub enum Given {
     Choice(&'static str),
     /// A name.
     Name(String),
+    /// The whole name of each parameter, in the order in which the layer creates them.
+    Names(Vec<String>),
     /// A text.
     Text(String),
     /// An activation.
@@ -88,6 +90,8 @@ pub struct Call<'a> {
     pub path: String,
     /// The former name of the parameters, which older files have, if it differs.
     pub former: Option<String>,
+    /// How many parameters the call has created.
+    pub created: usize,
 }
 
 impl Call<'_> {
@@ -98,6 +102,7 @@ impl Call<'_> {
             Build::One(build) => Built::One(build(self)?),
             Build::Several(build) => Built::Several(build(self)?),
         };
+        self.check_names()?;
         let is_unread = |passed: &&Passed| passed.name != "param" && !passed.read.get();
         let Some(passed) = self.arguments.iter().find(is_unread) else { return Ok(built) };
         let words = self.arguments.iter().filter_map(|other| match other.given {
@@ -113,6 +118,30 @@ impl Call<'_> {
         );
         let input = self.place(passed.name);
         Err(BuildError::Mismatch(Mismatch { input, kind: MismatchKind::Attribute, message }))
+    }
+
+    /// Checks that each of the listed names is that of a parameter.
+    fn check_names(&self) -> Result<(), BuildError> {
+        match self.listed_names() {
+            Some(names) if names.len() > self.created => {
+                let (name, count) = (self.layer.name, self.created);
+                Err(self.wrong_names(format!("`{name}` has {count} parameters here")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The names of the parameters, if each is given as a whole.
+    pub(super) fn listed_names(&self) -> Option<&[String]> {
+        self.arguments.iter().find_map(|passed| match &passed.given {
+            Given::Names(names) => Some(&names[..]),
+            _ => None,
+        })
+    }
+
+    /// The error for names that are not as many as the parameters.
+    pub(super) fn wrong_names(&self, but: String) -> BuildError {
+        self.wrong("param", MismatchKind::Count, &but)
     }
 
     /// Checks the numbers that mean the same in all layers.
@@ -354,6 +383,7 @@ impl Call<'_> {
             arguments: arguments.collect(),
             path: String::new(),
             former: None,
+            created: 0,
         };
         match call.build()? {
             Built::One(y) => Ok(y),
@@ -401,6 +431,7 @@ impl Call<'_> {
             Given::Flag(truth) => truth.to_string(),
             Given::Choice(word) => word.to_string(),
             Given::Name(text) => text.clone(),
+            Given::Names(names) => format!("{names:?}"),
             Given::Text(text) => format!("\"{text}\""),
             Given::Activation(layer) => layer.name.to_string(),
             Given::Initializer(initializer, _) => initializer.name.to_string(),

@@ -12,7 +12,7 @@ macro_rules! with_parameter_arguments {
     (weights $($callback:ident)::+! ($($front:tt)*) [$($own:tt)*]) => {
         $($callback)::+! {
             $($front)* [
-                param: Name "The name of the parameters: `param = \"D\"` makes `D.w`; every use of a name shares.",
+                param: Name "The name of the parameters: `param = \"D\"` makes `D.w`; every use of a name shares. A list has the whole name of each, in their order: `param = [\"D.w_0\", \"D.b_0\"]`.",
                 init: Initializer "What the weights are at first, such as `uniform(-0.1, 0.1)`.",
                 lr: Number = 1.0 "The factor of the learning rate of these parameters. With 0 they stay as they are.",
                 decay: Number "How much of these parameters is added to their gradients, after clipping (L2 decay).",
@@ -83,6 +83,13 @@ impl Call<'_> {
 
     fn create(&mut self, role: &str, mut wanted: ParameterUse) -> Result<VarId, BuildError> {
         wanted.options.former = self.former.as_ref().map(|former| format!("{former}.{role}"));
-        self.program.create_parameter(&format!("{}.{role}", self.path), wanted)
+        let at = self.created;
+        self.created += 1;
+        let name = match self.listed_names().map(|names| names.get(at)) {
+            None => format!("{}.{role}", self.path),
+            Some(Some(name)) => name.clone(),
+            Some(None) => return Err(self.wrong_names(format!("there is no name for `{role}`"))),
+        };
+        self.program.create_parameter(&name, wanted)
     }
 }

@@ -25,6 +25,7 @@
 //! | `sharing`, `training` | agreement on shared parameters, and trainability |
 //! | `analysis`, `compile` | all phases in order: for tokens, for texts |
 //! | `found` | the networks of a Rust file |
+//! | `decompile` | the way back: a program as source |
 //! | `report`, `messages`, `diagnostic` | the sink of reports, the catalogue of messages, reports as data |
 //!
 //! The hidden modules, such as the tree, are for the crate of the macros. They promise nothing.
@@ -33,6 +34,8 @@ mod analysis;
 #[doc(hidden)]
 pub mod ast;
 mod compile;
+#[cfg(feature = "decompile")]
+mod decompile;
 #[doc(hidden)]
 pub mod configure;
 mod diagnostic;
@@ -71,6 +74,8 @@ mod tests;
 #[doc(hidden)]
 pub use analysis::{Analysis, analyse};
 pub use compile::{Compiled, Topology, compile};
+#[cfg(feature = "decompile")]
+pub use decompile::{Lack, NotWritable, decompile};
 pub use diagnostic::{Diagnostic, Diagnostics, Place, Position, Severity};
 pub use found::{Found, networks_of};
 pub use options::Options;

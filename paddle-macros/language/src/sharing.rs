@@ -58,11 +58,13 @@ fn compare(
         };
         let Err(Disagreement { first: was, second: is }) = known.agree(&here) else { continue };
         let path = name.rsplit_once('.').map_or(name.as_str(), |(path, _)| path);
-        let (Some(known), Some(here)) = (first.uses.get(path), second.uses.get(path)) else { continue };
+        // A parameter is used under its own name if a layer lists the names of its parameters.
+        let used = |lowered: &Lowered| lowered.uses.get(name).or_else(|| lowered.uses.get(path)).cloned();
+        let (Some(known), Some(here)) = (used(first), used(second)) else { continue };
         if is_known(other, parameter) && reported.insert(path.to_string()) {
             let place = network.files.place(known.beside(here.at));
             let message = Message::ParameterConflict { name: name.clone(), here: is, first: was, place };
-            sink.push(Report { message, blame: here.clone() });
+            sink.push(Report { message, blame: here });
         }
     }
 }

@@ -31,6 +31,10 @@ impl<'a> Lowering<'a, '_> {
                 vars.and_then(|vars| self.not_empty(vars, wanted, expr)).map(Given::Values)
             }
             (Kind::Operands, _) => self.operands(std::slice::from_ref(expr)),
+            (Kind::Name, ExprKind::Array(names)) => {
+                let names: Vec<_> = names.iter().map(|name| self.whole_name(name)).collect();
+                names.into_iter().collect::<Option<_>>().map(Given::Names)
+            }
             (Kind::Name, _) => self.parameter_name(expr).map(Given::Name),
             (Kind::Text, _) => match self.expr(expr) {
                 Value::Text(text) => Some(Given::Text(text)),

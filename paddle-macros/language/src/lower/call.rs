@@ -253,6 +253,18 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
+    /// The whole name of a parameter; `None` if a mistake has been reported.
+    pub(super) fn whole_name(&mut self, expr: &'a Expr) -> Option<String> {
+        let name = self.parameter_name(expr)?;
+        match self.names.given(&name) {
+            Ok(path) => Some(path.name),
+            Err(why) => {
+                self.nameless(why, &name, expr.at);
+                None
+            }
+        }
+    }
+
     /// Fills in the variables of a template.
     pub(super) fn template(&mut self, pieces: &'a [Piece], at: Extent) -> Value<'a> {
         let mut text = String::new();

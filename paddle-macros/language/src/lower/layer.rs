@@ -47,6 +47,10 @@ impl<'a> Lowering<'a, '_> {
         let Some(parameter_names::Path { name: path, former }) = path.filter(|_| complete) else {
             return Value::Unknown;
         };
+        let listed = arguments.iter().find_map(|passed| match &passed.given {
+            Given::Names(names) => Some(names.clone()),
+            _ => None,
+        });
         self.check_meaning(layer, call, &arguments);
         let given = arguments.iter().find_map(|passed| match passed.given {
             Given::Value(var) => Some(var),
@@ -62,13 +66,16 @@ impl<'a> Lowering<'a, '_> {
             arguments,
             path: path.clone(),
             former,
+            created: 0,
         };
         match build.build() {
             Ok(built) => {
                 self.note_checks(at);
                 if layer.has_parameters() {
                     let first = self.blame(at);
-                    self.first_uses.entry(path).or_insert(first);
+                    for name in listed.unwrap_or_else(|| vec![path]) {
+                        self.first_uses.entry(name).or_insert_with(|| first.clone());
+                    }
                 }
                 match built {
                     Built::One(value) => {
@@ -80,7 +87,8 @@ impl<'a> Lowering<'a, '_> {
                 }
             }
             Err(BuildError::ParameterConflict { name, first, second }) => {
-                let first_use = self.first_uses.get(&path).map(|first| first.beside(self.blame(at).at));
+                let first_use = self.first_uses.get(&path).or_else(|| self.first_uses.get(&name));
+                let first_use = first_use.map(|first| first.beside(self.blame(at).at));
                 let place = self.network.files.place(first_use.unwrap_or(at));
                 self.error(at, Message::ParameterConflict { name, here: second, first, place });
                 Value::Unknown
@@ -114,7 +122,7 @@ impl<'a> Lowering<'a, '_> {
         let path = self.names.path(None, layer.name);
         let parameter_names::Path { name: path, former } = path;
         let program = &mut self.program;
-        match (layers::Call { program, block, site, layer, arguments, path, former }).build() {
+        match (layers::Call { program, block, site, layer, arguments, path, former, created: 0 }).build() {
             Ok(Built::One(value)) => {
                 self.note_checks(at);
                 Some(value)
@@ -216,10 +224,12 @@ impl<'a> Lowering<'a, '_> {
     ) -> Option<parameter_names::Path> {
         let path = match call.named.iter().any(|named| text(&named.ident) == "param") {
             false => self.names.layer(&self.binding.base(layer.name)),
-            true => self.names.given(arguments.iter().find_map(|passed| match &passed.given {
-                Given::Name(name) => Some(name.as_str()),
+            true => arguments.iter().find_map(|passed| match &passed.given {
+                Given::Name(name) => Some(self.names.given(name)),
+                // These parameters have no path in common.
+                Given::Names(_) => Some(Ok(self.names.path(self.binding.name(), layer.name))),
                 _ => None,
-            })?),
+            })?,
         };
         path.map_err(|why| self.nameless(why, layer.name, at)).ok()
     }

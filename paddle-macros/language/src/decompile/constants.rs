@@ -1,0 +1,79 @@
+//! Numbers and arrays that a program has written out.
+
+use paddle_core::ops::{AssignValue, Fill, Number, Op};
+use paddle_core::program::{DType, Type};
+
+use super::tree::{Call, Expr};
+
+/// The most elements of an array that is written out.
+const MOST_ELEMENTS: i64 = 4096;
+
+/// An operator that gives the same numbers always; `None` if it is another one, or if there is no way to write it.
+pub(super) fn constant(op: &Op) -> Option<Expr> {
+    match op {
+        Op::Fill(Fill { value, ty }) => filled(*value, ty),
+        Op::AssignValue(AssignValue { values, ty }) => array(values, &known_sizes(ty)?, ty.dtype),
+        _ => None,
+    }
+}
+
+/// A number of this element type as a literal.
+pub(super) fn literal(number: Number, dtype: DType) -> String {
+    match (number, dtype) {
+        (Number::Bool(truth), _) => truth.to_string(),
+        (number, DType::Bool) => (number.as_f64() != 0.0).to_string(),
+        (number, DType::I64) => whole(number),
+        (number, DType::I32) => format!("{}i32", whole(number)),
+        (number, DType::F32) => float(number.as_f64()),
+        (number, DType::F64) => format!("{:?}f64", number.as_f64()),
+    }
+}
+
+fn whole(number: Number) -> String {
+    number.as_i64().map_or_else(|| number.to_string(), |whole| whole.to_string())
+}
+
+/// A number in as few digits as single precision needs, if it is one of single precision.
+pub(super) fn float(value: f64) -> String {
+    let single = value as f32;
+    if f64::from(single) == value { format!("{single:?}") } else { format!("{value:?}") }
+}
+
+fn known_sizes(ty: &Type) -> Option<Vec<i64>> {
+    ty.dims.iter().map(|dim| dim.constant()).collect()
+}
+
+fn filled(value: Number, ty: &Type) -> Option<Expr> {
+    let sizes = known_sizes(ty)?;
+    if sizes.is_empty() {
+        return Some(Expr::Word(literal(value, ty.dtype)));
+    }
+    let shape = || match &sizes[..] {
+        [only] => Expr::word(only),
+        sizes => Expr::List(sizes.iter().map(Expr::word).collect()),
+    };
+    if ty.dtype != DType::F32 {
+        let count = sizes.iter().try_fold(1, |count: i64, size| count.checked_mul(*size))?;
+        let count = usize::try_from(count).ok().filter(|count| *count as i64 <= MOST_ELEMENTS)?;
+        return array(&vec![value; count], &sizes, ty.dtype);
+    }
+    let value = value.as_f64();
+    Some(match value {
+        0.0 if value.is_sign_positive() => Call::of("zeros", vec![shape()]).into(),
+        1.0 => Call::of("ones", vec![shape()]).into(),
+        value => Call::of("full", vec![shape(), Expr::Word(float(value))]).into(),
+    })
+}
+
+/// An array of arrays of numbers.
+fn array(values: &[Number], sizes: &[i64], dtype: DType) -> Option<Expr> {
+    let Some((first, rest)) = sizes.split_first() else {
+        return Some(Expr::Word(literal(*values.first()?, dtype)));
+    };
+    let count = usize::try_from(*first).ok().filter(|count| *count > 0 && values.len() % count == 0)?;
+    if values.len() as i64 > MOST_ELEMENTS {
+        return None;
+    }
+    let parts = values.chunks(values.len() / count).map(|part| array(part, rest, dtype));
+    Some(Expr::List(parts.collect::<Option<_>>()?))
+}

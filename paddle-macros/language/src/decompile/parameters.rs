@@ -1,0 +1,105 @@
+//! The names, initialisers and options of parameters, as arguments of their layers.
+
+use std::collections::BTreeMap;
+
+use paddle_core::ops::Program;
+use paddle_core::program::{OpInterface, VarId};
+
+use super::error::Lack;
+use super::tree::{Body, Call, Expr};
+use crate::parameter_names::is_path;
+
+/// What is said about parameters.
+pub(super) struct Parameters {
+    /// Whether a program has its own first values. One that was saved for inference begins with zeros.
+    has_first_values: bool,
+    /// The names in front of roles, and how many calls have each.
+    paths: BTreeMap<String, usize>,
+    names: BTreeMap<VarId, String>,
+}
+
+impl Parameters {
+    pub(super) fn of(program: &Program, body: &Body) -> Self {
+        let zeros = |parameter: VarId| {
+            program.parameter(parameter).and_then(|it| it.chosen_initializer()).as_deref() == Some("constant(0.0)")
+        };
+        let names = program.parameters().map(|parameter| (parameter, program.var(parameter).name.clone()));
+        let has_first_values = !program.parameters().all(zeros);
+        let mut all = Parameters { has_first_values, paths: BTreeMap::new(), names: names.collect() };
+        let mut paths: Vec<String> = Vec::new();
+        body.walk(&mut |value| {
+            if let Expr::Call(call) = value {
+                paths.extend(all.path(&call.parameters).map(str::to_string));
+            }
+        });
+        for path in paths {
+            *all.paths.entry(path).or_default() += 1;
+        }
+        all
+    }
+
+    /// The names that cannot be written.
+    pub(super) fn lacks(&self) -> Vec<Lack> {
+        let wrong = self.names.values().filter(|name| !is_path(name) || name.starts_with('.'));
+        wrong.map(|name| {
+            let why = "a name of a parameter consists of words, joined by `.`".to_string();
+            Lack::of_value(name, why)
+        }).collect()
+    }
+
+    /// What the names of a call's parameters have in front of their roles; `None` if they are no such names.
+    fn path(&self, parameters: &[(String, VarId)]) -> Option<&str> {
+        let mut paths = parameters.iter().map(|(role, var)| {
+            self.names.get(var)?.strip_suffix(role.as_str())?.strip_suffix('.')
+        });
+        let first = paths.next()??;
+        paths.all(|path| path == Some(first)).then_some(first)
+    }
+
+    /// Whether the parameters of a call get their names from the variable that it is bound to.
+    pub(super) fn are_named_by(&self, call: &Call, variable: &str) -> bool {
+        let path = self.path(&call.parameters);
+        path.is_some_and(|path| path == variable && self.paths.get(path) == Some(&1))
+    }
+
+    /// The arguments about the parameters of a call.
+    pub(super) fn arguments(&self, program: &Program, call: &Call) -> Vec<(&'static str, String)> {
+        let parameters = &call.parameters;
+        if parameters.is_empty() {
+            return Vec::new();
+        }
+        let mut arguments = Vec::new();
+        match self.path(parameters) {
+            Some(path) => arguments.push(("param", format!("\"{path}\""))),
+            None => {
+                let names = parameters.iter().filter_map(|(_, var)| self.names.get(var));
+                let names: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
+                arguments.push(("param", format!("[{}]", names.join(", "))));
+            }
+        }
+        arguments.extend(self.options(program, call));
+        arguments
+    }
+
+    /// The initialisers and options that a user has chosen.
+    pub(super) fn options(&self, program: &Program, call: &Call) -> Vec<(&'static str, String)> {
+        let mut options: Vec<(&'static str, String)> = Vec::new();
+        let trained = call.parameters.iter().filter(|(_, var)| program.parameter_options(*var).trainable);
+        for (role, var) in trained {
+            let Some(parameter) = program.parameter(*var) else { continue };
+            let name = if matches!(role.as_str(), "b" | "shift") { "bias_init" } else { "init" };
+            let first = match call.layer {
+                // Its default is the same for all roles.
+                "parameter" => Some(parameter.initializer.as_initializer()).filter(|it| it != "xavier()"),
+                _ => parameter.chosen_initializer(),
+            };
+            options.extend(first.filter(|_| self.has_first_values).map(|first| (name, first)));
+            for (name, number) in parameter.options.numbers() {
+                options.extend(number.map(|number| (name, format!("{number:?}"))));
+            }
+        }
+        options.sort();
+        options.dedup_by_key(|(name, _)| *name);
+        options
+    }
+}

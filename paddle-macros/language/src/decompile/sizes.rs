@@ -1,0 +1,100 @@
+//! Sizes and types in the language.
+
+use paddle_core::ops::Program;
+use paddle_core::program::{Arithmetic, Dim, RowOrigin, RowsId, SymbolId, Type};
+
+/// A size as source. `None` if it has one that the source cannot name: a number of rows.
+pub(super) fn size(program: &Program, dim: &Dim) -> Option<String> {
+    let Written { text, .. } = dim.compute(&Source(program))?;
+    Some(text)
+}
+
+/// The type of an input as source; `None` if the language has no such inputs.
+pub(super) fn input(program: &Program, ty: &Type) -> Option<String> {
+    let mut levels = 0;
+    let mut rows = ty.rows;
+    while let Some(of) = rows.filter(|rows| program.row_space(*rows).origin == RowOrigin::Tokens) {
+        levels += 1;
+        rows = program.row_space(of).parent;
+    }
+    let dims = ty.dims.iter().map(|dim| braced(program, dim)).collect::<Option<Vec<_>>>()?;
+    if levels == 0 {
+        return Some(tensor(ty, ty.rows.map(|rows| name_of_rows(program, rows)).into_iter().chain(dims)));
+    }
+    // The rows around the sequences are those of the batch.
+    rows.filter(|rows| program.row_space(*rows).name == "_")?;
+    let token = if dims.is_empty() { ty.dtype.to_string() } else { tensor(ty, dims.into_iter()) };
+    Some(format!("{}{token}{}", "Seq<".repeat(levels), ">".repeat(levels)))
+}
+
+/// The type of a result as source. What is not fed as such is left to the compiler: `_`.
+pub(super) fn result(program: &Program, ty: &Type) -> String {
+    let is_fed = |rows: RowsId| program.inputs().iter().any(|input| program.ty(*input).rows == Some(rows));
+    match ty.rows.is_none_or(is_fed) {
+        true => input(program, ty).unwrap_or_else(|| "_".into()),
+        false => "_".into(),
+    }
+}
+
+fn tensor(ty: &Type, dims: impl Iterator<Item = String>) -> String {
+    let parts: Vec<String> = std::iter::once(ty.dtype.to_string()).chain(dims).collect();
+    format!("Tensor<{}>", parts.join(", "))
+}
+
+fn name_of_rows(program: &Program, rows: RowsId) -> String {
+    program.row_space(rows).name.clone()
+}
+
+/// A size within a type: what is computed stands in braces.
+fn braced(program: &Program, dim: &Dim) -> Option<String> {
+    let text = size(program, dim)?;
+    let is_plain = dim.constant().is_some() || dim.as_symbol().is_some();
+    Some(if is_plain { text } else { format!("{{ {text} }}") })
+}
+
+/// Writes sizes as source.
+struct Source<'p>(&'p Program);
+
+/// The text of a size, and whether it is a sum, which needs parentheses within a product.
+struct Written {
+    text: String,
+    is_sum: bool,
+}
+
+impl Written {
+    fn factor(self) -> String {
+        if self.is_sum { format!("({})", self.text) } else { self.text }
+    }
+}
+
+impl Arithmetic for Source<'_> {
+    type Size = Written;
+
+    fn number(&self, value: i64) -> Option<Written> {
+        Some(Written { text: value.to_string(), is_sum: false })
+    }
+
+    fn symbol(&self, symbol: SymbolId) -> Option<Written> {
+        let is_of_rows = self.0.row_spaces().iter().any(|rows| rows.size == symbol);
+        let name = &self.0.symbols()[symbol.0 as usize].name;
+        (!is_of_rows).then(|| Written { text: name.clone(), is_sum: false })
+    }
+
+    fn add(&self, a: Written, b: Written) -> Option<Written> {
+        let text = match b.text.strip_prefix('-') {
+            Some(number) => format!("{} - {number}", a.text),
+            None => format!("{} + {}", a.text, b.text),
+        };
+        Some(Written { text, is_sum: true })
+    }
+
+    fn multiply(&self, a: Written, b: Written) -> Option<Written> {
+        Some(Written { text: format!("{} * {}", a.factor(), b.factor()), is_sum: false })
+    }
+
+    fn floor_div(&self, a: Written, b: Written) -> Option<Written> {
+        let (a, b) = (a.factor(), b.factor());
+        let b = if b.contains(' ') && !b.starts_with('(') { format!("({b})") } else { b };
+        Some(Written { text: format!("{a} / {b}"), is_sum: false })
+    }
+}

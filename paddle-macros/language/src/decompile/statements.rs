@@ -1,0 +1,233 @@
+//! A program as a tree: what each operator is in the language, block by block.
+
+use paddle_core::ops::{Op, Operator, Program};
+use paddle_core::program::{BlockId, DType, Dim, VarId};
+
+use super::constants::{constant, literal};
+use super::error::Lack;
+use super::graph::Graph;
+use super::sizes::size;
+use super::tree::{Body, Call, Expr, Head, If, Loop, State, Statement};
+use super::{inline, patterns, table};
+
+/// A value of an operator's, and of those that are parts of the same layer.
+pub(super) struct Made {
+    pub(super) value: Expr,
+    /// The values that the statement binds.
+    pub(super) outputs: Vec<VarId>,
+    /// The operators of the block that are parts of it.
+    pub(super) parts: Vec<usize>,
+}
+
+impl Made {
+    /// What has one value, the first output of an operator.
+    pub(super) fn of(operator: &Operator, value: impl Into<Expr>, parts: Vec<usize>) -> Self {
+        Made { value: value.into(), outputs: operator.outputs.iter().take(1).copied().collect(), parts }
+    }
+}
+
+/// Writes the blocks of a program.
+pub(super) struct Blocks<'p> {
+    pub(super) graph: Graph<'p>,
+}
+
+impl<'p> Blocks<'p> {
+    pub(super) fn new(program: &'p Program) -> Self {
+        Blocks { graph: Graph::new(program) }
+    }
+
+    pub(super) fn program(&self) -> &'p Program {
+        self.graph.program
+    }
+
+    /// The statements of a block, without those that nothing needs.
+    pub(super) fn body(&self, id: BlockId) -> Body {
+        let block = self.program().block(id);
+        let mut statements = Vec::new();
+        let mut parts = vec![false; block.ops.len()];
+        for (at, operator) in block.ops.iter().enumerate().rev() {
+            if parts[at] || !self.graph.is_live(id, at) || self.constant(operator).is_some_and(|value| is_short(&value)) {
+                continue;
+            }
+            match self.control(operator) {
+                Some(statement) => statements.push(statement),
+                None => {
+                    let made = self.made(id, at, operator);
+                    made.parts.iter().for_each(|part| parts[*part] = true);
+                    let is_read = |output: &VarId| Some(*output).filter(|output| self.graph.reads(*output) > 0);
+                    let outputs = made.outputs.iter().map(is_read).collect();
+                    statements.push(Statement::Let { outputs, value: made.value });
+                }
+            }
+        }
+        statements.reverse();
+        let mut body = Body { statements, results: self.values(&block.results) };
+        inline::drop_unread(&mut body);
+        body
+    }
+
+    /// What an operator without blocks is in the language.
+    pub(super) fn made(&self, block: BlockId, at: usize, operator: &'p Operator) -> Made {
+        if let Some(value) = self.constant(operator) {
+            return Made::of(operator, value, Vec::new());
+        }
+        if let Some(made) = patterns::find(self, block, operator) {
+            return made;
+        }
+        let value = |var| self.value(var);
+        let call = table::call(self.program(), operator, &value, &|var| self.graph.is_parameter(var));
+        match call {
+            Ok((call, output)) => {
+                let is_several = paddle_core::layers::Layer::find(call.layer)
+                    .is_some_and(|layer| matches!(layer.build, paddle_core::layers::Build::Several(_)));
+                let outputs = match is_several {
+                    true => operator.outputs.clone(),
+                    false => vec![operator.outputs[output]],
+                };
+                Made { value: call.into(), outputs, parts: Vec::new() }
+            }
+            Err(why) => {
+                let lack = Lack::of_operator(self.program(), block, at, operator, why);
+                let value = Expr::Lack(Box::new(lack));
+                Made { value, outputs: operator.outputs.clone(), parts: Vec::new() }
+            }
+        }
+    }
+
+    pub(super) fn values(&self, vars: &[VarId]) -> Vec<Expr> {
+        vars.iter().map(|var| self.value(*var)).collect()
+    }
+
+    /// A value where it is read: by its name, or written out if it is a number or a parameter.
+    pub(super) fn value(&self, var: VarId) -> Expr {
+        let var = self.graph.resolve(var);
+        if let Some(value) = self.graph.writer(var).and_then(|(.., operator)| self.constant(operator)).filter(is_short) {
+            return value;
+        }
+        if self.graph.is_parameter(var) {
+            let dims = self.program().ty(var).dims.iter();
+            let dims: Vec<Expr> = dims.filter_map(|dim| size(self.program(), dim).map(Expr::Word)).collect();
+            let shape = match <[Expr; 1]>::try_from(dims) {
+                Ok([only]) => only,
+                Err(dims) => Expr::List(dims),
+            };
+            let parameters = vec![("w".to_string(), var)];
+            return Call { parameters, ..Call::of("parameter", vec![shape]) }.into();
+        }
+        Expr::Value(var)
+    }
+
+    /// A value as the result of a branch. A number that is the same for all rows stands for itself.
+    fn result(&self, var: VarId) -> Expr {
+        match self.graph.writer(var) {
+            Some((.., Operator { op: Op::Fill(op), .. })) if op.ty.rows.is_some() => {
+                Expr::Word(literal(op.value, op.ty.dtype))
+            }
+            _ => self.value(var),
+        }
+    }
+
+    /// What an operator gives that has the same value always, or that of a size.
+    fn constant(&self, operator: &Operator) -> Option<Expr> {
+        match &operator.op {
+            Op::Size(op) => self.count(operator.inputs[0], &op.axes),
+            Op::Cast(_) => match self.graph.writer(operator.inputs[0])? {
+                (.., Operator { op: Op::Size(op), inputs, .. }) => self.count(inputs[0], &op.axes),
+                _ => None,
+            },
+            op => constant(op),
+        }
+    }
+
+    /// The number of elements along axes, or of all elements if there are no axes.
+    fn count(&self, var: VarId, axes: &[i64]) -> Option<Expr> {
+        let ty = self.program().ty(var);
+        let rows = usize::from(ty.rows.is_some());
+        let along = |axis: usize| axes.is_empty() || axes.contains(&(axis as i64));
+        let dims = ty.dims.iter().enumerate().filter(|(at, _)| along(at + rows));
+        let count = dims.map(|(_, dim)| dim).try_fold(Dim::from(1), |count, dim| &count * dim).ok()?;
+        let text = size(self.program(), &count)?;
+        let count = if text.contains(' ') { Expr::Tuple(vec![Expr::Word(text)]) } else { Expr::Word(text) };
+        if rows == 0 || !along(0) {
+            return Some(count);
+        }
+        // A one for each row.
+        let numbers = Call::of("row_numbers", vec![self.value(var)]).into();
+        let infix = |symbol, x, y| Expr::Infix(symbol, Box::new([x, y]));
+        let ones = infix("+", infix("*", numbers, Expr::word(0)), Expr::word(1));
+        let ones = Call::of("cast", vec![ones, Expr::word(DType::F32)]).into();
+        Some(infix("*", Call::of("sum", vec![ones]).into(), count))
+    }
+
+    /// A branch or a loop.
+    fn control(&self, operator: &Operator) -> Option<Statement> {
+        let is_read = |output: &VarId| Some(*output).filter(|output| self.graph.reads(*output) > 0);
+        Some(match (&operator.op, &operator.blocks[..]) {
+            (Op::If(_), &[yes, no]) => {
+                let mut branches = [yes, no].map(|block| {
+                    let results = &self.program().block(block).results;
+                    Body { results: results.iter().map(|result| self.result(*result)).collect(), ..self.body(block) }
+                });
+                // Results that nothing reads are not given.
+                let outputs: Vec<VarId> = operator.outputs.iter().filter_map(is_read).collect();
+                for branch in &mut branches {
+                    let results = std::mem::take(&mut branch.results).into_iter().zip(&operator.outputs);
+                    let read = results.filter(|(_, output)| outputs.contains(output));
+                    branch.results = read.map(|(result, _)| result).collect();
+                    inline::drop_unread(branch);
+                }
+                let condition = self.value(operator.inputs[0]);
+                let value = Expr::If(Box::new(If { condition, branches }));
+                Statement::Let { outputs: outputs.into_iter().map(Some).collect(), value }
+            }
+            (Op::While(_), &[condition, body]) => {
+                let test = inline::as_one(self.body(condition));
+                self.repeated(operator, 0, &[condition, body], Head::While(test))
+            }
+            (Op::For(op), &[body]) => {
+                let items = usize::try_from(op.items).unwrap_or_default().min(operator.inputs.len());
+                let params = self.program().block(body).params.iter().copied();
+                let sequences = self.values(&operator.inputs[..items]);
+                let head = Head::For(params.zip(sequences).collect());
+                self.repeated(operator, items, &[body], head)
+            }
+            _ => return None,
+        })
+    }
+
+    /// A loop. Variables that it does not change are none of its states.
+    fn repeated(&self, operator: &Operator, items: usize, blocks: &[BlockId], head: Head) -> Statement {
+        let count = operator.inputs.len() - items;
+        let (finals, collected) = operator.outputs.split_at(count.min(operator.outputs.len()));
+        let mut body = blocks.last().map(|block| self.body(*block)).unwrap_or_default();
+        let (mut states, mut next) = (Vec::new(), Vec::new());
+        let mut results = std::mem::take(&mut body.results).into_iter();
+        for (at, (&after, result)) in finals.iter().zip(results.by_ref()).enumerate() {
+            let params = blocks.iter().filter_map(|block| self.program().block(*block).params.get(items + at));
+            let before: Vec<VarId> = params.copied().collect();
+            if before.iter().any(|param| self.graph.resolve(*param) != *param) {
+                continue;
+            }
+            states.push(State { initial: self.value(operator.inputs[items + at]), before, after });
+            next.push(result);
+        }
+        let mut read = Vec::new();
+        for (output, result) in collected.iter().zip(results) {
+            if self.graph.reads(*output) > 0 {
+                read.push(Some(*output));
+                next.push(result);
+            }
+        }
+        body.results = next;
+        Statement::Loop(Loop { head, states, body, collected: read })
+    }
+}
+
+/// Whether a constant is written out wherever it is read.
+fn is_short(value: &Expr) -> bool {
+    match value {
+        Expr::Word(_) | Expr::Call(_) | Expr::Tuple(_) => true,
+        Expr::List(parts) => parts.len() <= 4 && parts.iter().all(|part| matches!(part, Expr::Word(_))),
+        _ => false,
+    }
+}
