@@ -35,8 +35,8 @@
 //! ```
 
 pub use paddle_language::{
-    Compiled, Diagnostic, Diagnostics, Found, Lack, NotWritable, Options, Place, Position, Severity, Topology,
-    decompile, networks_of,
+    Compiled, Diagnostic, Diagnostics, Found, Lack, NotWritable, Options, Place, Position, Severity,
+    Topology, decompile, networks_of,
 };
 
 use crate::batch::Row;

@@ -15,17 +15,7 @@ use paddle_kernels::reference::Reference;
 use support::cut::{Arrays, Cut, role};
 use support::npz;
 use support::runner::Runner;
-use support::tensor::{Tensor, Values};
-
-/// An array, and the offsets that lie beside it where its rows are tokens of sequences.
-fn with_offsets(arrays: &BTreeMap<String, Tensor>, name: &str) -> Tensor {
-    let array = arrays[name].clone();
-    match arrays.get(&format!("{name}.lod0")).map(|offsets| &offsets.values) {
-        Some(Values::I64(offsets)) => array.with_offsets(offsets),
-        Some(other) => panic!("offsets of `{name}` are {other:?}"),
-        None => array,
-    }
-}
+use support::tensor::Tensor;
 
 /// Loads a model, runs it on the inputs of the fixture, and compares every output.
 fn check<B: Backend + Clone>(name: &str, backend: B) {
@@ -49,13 +39,16 @@ fn check<B: Backend + Clone>(name: &str, backend: B) {
     let others = others.take_while(|other| path.join(format!("inputs{other}.npz")).is_file());
     for of in std::iter::once(String::new()).chain(others) {
         let inputs = npz::read(&path.join(format!("inputs{of}.npz")));
-        let inputs: Vec<Tensor> =
-            program.inputs().iter().map(|&input| with_offsets(&inputs, &program.var(input).name)).collect();
+        let inputs: Vec<Tensor> = program
+            .inputs()
+            .iter()
+            .map(|&input| npz::with_offsets(&inputs, &program.var(input).name))
+            .collect();
         let expected = npz::read(&path.join(format!("outputs{of}.npz")));
         let outputs = runner.run(&inputs);
         assert_eq!(outputs.len(), expected.keys().filter(|name| !name.contains('.')).count());
         for (k, output) in outputs.iter().enumerate() {
-            let expected = with_offsets(&expected, &format!("out{k}"));
+            let expected = npz::with_offsets(&expected, &format!("out{k}"));
             output.assert_close(&expected, 1e-4, 1e-5, &format!("{name}{of}, output {k}"));
         }
     }

@@ -3,6 +3,7 @@
 mod check;
 mod completions;
 mod convert;
+mod decompile;
 mod diff;
 mod info;
 mod run;

@@ -125,7 +125,8 @@ impl Call<'_> {
         match self.listed_names() {
             Some(names) if names.len() > self.created => {
                 let (name, count) = (self.layer.name, self.created);
-                Err(self.wrong_names(format!("`{name}` has {count} parameters here")))
+                let parameters = if count == 1 { "parameter" } else { "parameters" };
+                Err(self.wrong_names(format!("`{name}` has {count} {parameters} here")))
             }
             _ => Ok(()),
         }
@@ -141,7 +142,7 @@ impl Call<'_> {
 
     /// The error for names that are not as many as the parameters.
     pub(super) fn wrong_names(&self, but: String) -> BuildError {
-        self.wrong("param", MismatchKind::Count, &but)
+        self.wrong("param", MismatchKind::Attribute, &but)
     }
 
     /// Checks the numbers that mean the same in all layers.

@@ -34,10 +34,10 @@ mod analysis;
 #[doc(hidden)]
 pub mod ast;
 mod compile;
-#[cfg(feature = "decompile")]
-mod decompile;
 #[doc(hidden)]
 pub mod configure;
+#[cfg(feature = "decompile")]
+mod decompile;
 mod diagnostic;
 #[doc(hidden)]
 pub mod export;

@@ -60,3 +60,13 @@ fn array(bytes: &[u8]) -> (Tensor, usize) {
     let values = Values::from_bytes(element, &bytes[header_end..end]);
     (Tensor { shape, values, offsets: Vec::new() }, end)
 }
+
+/// An array, and the offsets that lie beside it where its rows are tokens of sequences.
+pub(crate) fn with_offsets(arrays: &BTreeMap<String, Tensor>, name: &str) -> Tensor {
+    let array = arrays[name].clone();
+    match arrays.get(&format!("{name}.lod0")).map(|offsets| &offsets.values) {
+        Some(Values::I64(offsets)) => array.with_offsets(offsets),
+        Some(other) => panic!("offsets of `{name}` are {other:?}"),
+        None => array,
+    }
+}

@@ -70,7 +70,8 @@ fn array(values: &[Number], sizes: &[i64], dtype: DType) -> Option<Expr> {
     let Some((first, rest)) = sizes.split_first() else {
         return Some(Expr::Word(literal(*values.first()?, dtype)));
     };
-    let count = usize::try_from(*first).ok().filter(|count| *count > 0 && values.len() % count == 0)?;
+    let count =
+        usize::try_from(*first).ok().filter(|count| *count > 0 && values.len().is_multiple_of(*count))?;
     if values.len() as i64 > MOST_ELEMENTS {
         return None;
     }

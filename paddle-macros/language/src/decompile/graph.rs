@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use paddle_core::ops::{Op, Operator, Program};
 use paddle_core::program::{BlockId, Definition, VarId};
 
+/// How many shapes one after another are looked through.
+const MOST_RESHAPES: usize = 16;
+
 /// A program with what writes each value, and how often it is read.
 pub(super) struct Graph<'p> {
     pub(super) program: &'p Program,
@@ -40,7 +43,7 @@ impl<'p> Graph<'p> {
     fn note_same(&mut self, operator: &Operator) {
         match (&operator.op, &operator.inputs[..], &operator.outputs[..]) {
             (op, &[x, ..], &[y]) if self.gives_its_input(op, x, y) => {
-                self.same.insert(y, x);
+                self.same.insert(y, self.resolve(x));
             }
             (Op::Reshape(_), &[x], &[y]) => {
                 if let Some(same) = self.reshaped_from(x, y) {
@@ -76,7 +79,7 @@ impl<'p> Graph<'p> {
     /// A value of this type that the one before a `reshape` was made from by others.
     fn reshaped_from(&self, x: VarId, y: VarId) -> Option<VarId> {
         let mut at = self.resolve(x);
-        loop {
+        for _ in 0..MOST_RESHAPES {
             if self.program.ty(at) == self.program.ty(y) {
                 return Some(at);
             }
@@ -85,18 +88,19 @@ impl<'p> Graph<'p> {
                 _ => return None,
             }
         }
+        None
     }
 
     fn note_states(&mut self, operator: &Operator, initial: &[VarId], finals: &[VarId]) {
         let items = if let Op::For(op) = &operator.op { op.items.max(0) as usize } else { 0 };
         let blocks = || operator.blocks.iter().map(|block| self.program.block(*block));
-        let Some(body) = blocks().last() else { return };
+        let Some(body) = blocks().next_back() else { return };
         let mut same = Vec::new();
-        for at in items..initial.len() {
+        for (at, first) in initial.iter().enumerate().skip(items) {
             let (before, after) = (body.params.get(at), body.results.get(at - items));
             if before.copied() == after.map(|after| self.resolve(*after)) {
                 let params = blocks().filter_map(|block| block.params.get(at));
-                same.extend(params.chain(finals.get(at - items)).map(|other| (*other, initial[at])));
+                same.extend(params.chain(finals.get(at - items)).map(|other| (*other, *first)));
             }
         }
         self.same.extend(same);
@@ -135,6 +139,11 @@ impl<'p> Graph<'p> {
             at = *same;
         }
         at
+    }
+
+    /// The values that are others under names of their own: each with the one that it is.
+    pub(super) fn aliases(&self) -> impl Iterator<Item = (VarId, VarId)> + '_ {
+        self.same.keys().map(|var| (*var, self.resolve(*var)))
     }
 
     /// How often a value is read.

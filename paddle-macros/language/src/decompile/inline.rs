@@ -15,7 +15,9 @@ const MOST_PARTS: usize = 400;
 /// Removes statements whose values nothing reads, the last ones first.
 pub(super) fn drop_unread(body: &mut Body) {
     let mut reads: BTreeMap<VarId, usize> = BTreeMap::new();
-    body.results.iter().for_each(|result| result.values(false, &mut |var, _| *reads.entry(var).or_default() += 1));
+    body.results
+        .iter()
+        .for_each(|result| result.values(false, &mut |var, _| *reads.entry(var).or_default() += 1));
     let mut kept = Vec::with_capacity(body.statements.len());
     while let Some(mut statement) = body.statements.pop() {
         let is_read = |var: &VarId| reads.contains_key(var);
@@ -114,7 +116,8 @@ pub(super) fn inline(body: &mut Body, keeps: &dyn Fn(VarId) -> bool) {
     }
     body.results.iter_mut().for_each(|result| result.replace(&mut |var| waiting.remove(&var)));
     // What is bound last and given at once needs no name.
-    if let (Some(Statement::Let { outputs, value }), [Expr::Value(result)]) = (kept.last_mut(), &body.results[..])
+    if let (Some(Statement::Let { outputs, value }), [Expr::Value(result)]) =
+        (kept.last_mut(), &body.results[..])
         && let [Some(output)] = outputs[..]
         && output == *result
         && once(&output)

@@ -83,15 +83,16 @@ impl Variables {
                 it.body.statements.push(Statement::Let { outputs: vec![Some(var)], value });
             }
         }
-        let together = left.len() > 1
-            && left.iter().any(|(at, value)| reads_changed(value, &it.states[*at].before));
+        let together =
+            left.len() > 1 && left.iter().any(|(at, value)| reads_changed(value, &it.states[*at].before));
         let after = |at: usize| it.states[at].after;
         if together {
             let targets = left.iter().map(|(at, _)| after(*at)).collect();
             let value = Expr::Tuple(left.into_iter().map(|(_, value)| value).collect());
             it.body.statements.push(Statement::Assign { targets, value });
         } else {
-            let assigned = left.into_iter().map(|(at, value)| Statement::Assign { targets: vec![after(at)], value });
+            let assigned =
+                left.into_iter().map(|(at, value)| Statement::Assign { targets: vec![after(at)], value });
             it.body.statements.extend(assigned);
         }
         it.body.results = collected;

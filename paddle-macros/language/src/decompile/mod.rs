@@ -3,23 +3,30 @@
 //! | file | |
 //! | --- | --- |
 //! | `graph` | what reads and writes each value |
-//! | `statements` | blocks → the tree: branches, loops, and what each operator is |
+//! | `statements` | blocks → the tree: what each operator is; `control`: branches and loops |
 //! | `table` | operators that a layer becomes by itself, found in core's tables of layers |
 //! | `patterns/` | what consists of several operators, or is written otherwise: a file for each kind |
+//! | `library` | layers that are written in the language |
 //! | `inline` | which values have names |
 //! | `loops` | what iterations give, as assignments |
+//! | `factor`, `shape` | what is repeated, as functions |
 //! | `names`, `parameters` | names of variables, and of parameters |
-//! | `print` | the tree → text |
+//! | `module`, `print` | the tree → text |
 
 mod constants;
+mod control;
 mod error;
+mod factor;
 mod graph;
 mod inline;
+mod library;
 mod loops;
+mod module;
 mod names;
 mod parameters;
 mod patterns;
 mod print;
+mod shape;
 mod sizes;
 mod statements;
 mod table;
@@ -31,13 +38,13 @@ use paddle_core::program::{BlockId, VarId};
 pub use error::{Lack, NotWritable};
 
 use loops::Variables;
-use names::Names;
+use module::Module;
+use names::Naming;
 use parameters::Parameters;
-use print::Printer;
 use statements::Blocks;
 use tree::{Call, Expr, Statement};
 
-/// A program as a Rust file with a module of one network, which computes the same. `module` is the name of the module;
+/// A program as a Rust file with a module of one network, which computes the same. `module_name` is the module's name;
 /// it is changed if it is no name in Rust. The network has the name `predict`, or `cost` if the program gives a scalar
 /// first.
 ///
@@ -68,18 +75,19 @@ use tree::{Call, Expr, Statement};
 /// # Errors
 /// All parts of the program that the language cannot say, each with its place: operators of a training, of users and of
 /// other systems, inputs and parameters whose names or types the language does not have.
-pub fn decompile(program: &Program, module: &str) -> Result<String, NotWritable> {
+pub fn decompile(program: &Program, module_name: &str) -> Result<String, NotWritable> {
     let blocks = Blocks::new(program);
     let mut body = blocks.body(BlockId::GLOBAL);
     for tap in program.taps() {
         let tapped = Call::of("tap", vec![blocks.value(tap.var), Expr::Text(tap.name.clone())]);
         body.statements.push(Statement::Let { outputs: vec![None], value: tapped.into() });
     }
-    let usual = names::usual();
-    let is_given = |var: VarId| names::given(&program.var(var).name, &usual).is_some();
-    inline::inline(&mut body, &is_given);
-    let variables = Variables::of(&mut body, program.vars().len());
+    let given = names::all_given(&blocks.graph);
     let parameters = Parameters::of(program, &body);
+    let mut functions = factor::factor(program, &parameters, &mut body);
+    inline::inline(&mut body, &|var| given.contains_key(&var));
+    functions.iter_mut().for_each(|function| inline::inline(&mut function.body, &|_| false));
+    let variables = Variables::of(&mut body, program.vars().len());
     let mut lacks = Vec::new();
     body.walk(&mut |value| {
         if let Expr::Lack(lack) = value {
@@ -92,46 +100,18 @@ pub fn decompile(program: &Program, module: &str) -> Result<String, NotWritable>
         true => "cost",
         false => "predict",
     };
-    let names = Names::of(program, &body, variables, function);
-    let inputs = inputs(program, &names, &mut lacks);
+    let types: Vec<(VarId, Option<String>)> =
+        program.inputs().iter().map(|input| (*input, sizes::input(program, program.ty(*input)))).collect();
+    for (input, _) in types.iter().filter(|(_, ty)| ty.is_none()) {
+        let why = format!("no input is {}", program.show(program.ty(*input)));
+        lacks.push(Lack::of_value(&program.var(*input).name, why));
+    }
     if !lacks.is_empty() {
         return Err(NotWritable { lacks });
     }
-    let results: Vec<String> = outputs.iter().map(|output| sizes::result(program, program.ty(*output))).collect();
-    let results = if let [only] = &results[..] { only.clone() } else { format!("({})", results.join(", ")) };
-    let mut printer = Printer { program, names: &names, parameters: &parameters, text: String::new() };
-    printer.text.push_str("use paddle::attribute::network;\n\n#[network]\n");
-    printer.text.push_str(&format!("pub mod {} {{\n", names::identifier(module)));
-    for symbol in program.symbols().iter().filter(|symbol| symbol.outside) {
-        printer.text.push_str(&format!("    const {}: usize;\n\n", symbol.name));
-    }
-    printer.text.push_str(&signature(function, &inputs, &results));
-    printer.body(&body, 2);
-    printer.text.push_str("    }\n}\n");
-    Ok(printer.text)
-}
-
-/// The inputs as parameters of a function.
-fn inputs(program: &Program, names: &Names<'_>, lacks: &mut Vec<Lack>) -> Vec<String> {
-    let mut written = Vec::new();
-    for &input in program.inputs() {
-        match sizes::input(program, program.ty(input)) {
-            Some(ty) => written.push(format!("{}: {ty}", names.name(input))),
-            None => {
-                let why = format!("no input is {}", program.show(program.ty(input)));
-                lacks.push(Lack::of_value(&program.var(input).name, why));
-            }
-        }
-    }
-    written
-}
-
-/// The head of a function, on one line or on several.
-fn signature(name: &str, inputs: &[String], results: &str) -> String {
-    let one = format!("    pub fn {name}({}) -> {results} {{\n", inputs.join(", "));
-    if one.len() <= 101 {
-        return one;
-    }
-    let lines: Vec<String> = inputs.iter().map(|input| format!("        {input},\n")).collect();
-    format!("    pub fn {name}(\n{}    ) -> {results} {{\n", lines.concat())
+    let sizes = program.symbols().iter().map(|symbol| symbol.name.clone());
+    let reserved = functions.iter().map(|function| function.name.clone()).chain([function.to_string()]);
+    let naming = Naming { variables: &variables, given: &given, reserved: sizes.chain(reserved).collect() };
+    let module = Module { program, parameters: &parameters, naming: &naming };
+    Ok(module.text(module_name, (function, types), &functions, &body))
 }

@@ -3,46 +3,55 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::layers::{LIBRARY, Layer};
-use paddle_core::ops::{Op, Program};
+use paddle_core::ops::Op;
 use paddle_core::program::VarId;
 
+use super::graph::Graph;
 use super::loops::Variables;
 use super::tree::{Body, Expr, Head, Statement};
 
+/// What names depend on.
+pub(super) struct Naming<'a> {
+    pub(super) variables: &'a Variables,
+    /// The names that people gave.
+    pub(super) given: &'a BTreeMap<VarId, String>,
+    /// Names of functions and sizes.
+    pub(super) reserved: Vec<String>,
+}
+
 /// The names of all variables of a function.
-pub(super) struct Names<'p> {
-    program: &'p Program,
-    variables: Variables,
+pub(super) struct Names<'a> {
+    naming: &'a Naming<'a>,
     names: BTreeMap<VarId, String>,
     taken: BTreeSet<String>,
-    /// Names of layers and operators, which tell nothing about a value.
-    usual: BTreeSet<&'static str>,
     counts: BTreeMap<String, usize>,
 }
 
-impl<'p> Names<'p> {
-    pub(super) fn of(program: &'p Program, body: &Body, variables: Variables, function: &str) -> Self {
+impl<'a> Names<'a> {
+    /// The names in a body. `values` are those that the function takes, `numbers` the names of numbers.
+    pub(super) fn of(
+        naming: &'a Naming<'a>,
+        values: &[(VarId, String)],
+        numbers: impl IntoIterator<Item = String>,
+        body: &Body,
+    ) -> Self {
         let mut taken: BTreeSet<String> = Layer::all().map(|layer| layer.name.to_string()).collect();
         taken.extend(LIBRARY.iter().map(|layer| layer.name.to_string()));
-        taken.extend(program.symbols().iter().map(|symbol| symbol.name.clone()));
-        taken.insert(function.to_string());
-        let usual = usual();
-        let (names, counts) = (BTreeMap::new(), BTreeMap::new());
-        let mut all = Names { program, variables, names, taken, usual, counts };
+        taken.extend(naming.reserved.iter().cloned().chain(numbers));
+        let mut all = Names { naming, names: BTreeMap::new(), taken, counts: BTreeMap::new() };
         // Inputs have the names of layers, unless these are called.
         let mut called = BTreeSet::new();
         body.walk(&mut |value| {
             if let Expr::Call(call) = value {
-                called.insert(call.layer);
+                called.insert(call.layer.clone());
             }
         });
-        for &input in program.inputs() {
-            let name = identifier(&program.var(input).name);
-            if !called.contains(name.as_str()) && Layer::find(&name).is_some() {
-                all.taken.remove(&name);
+        for (value, name) in values {
+            if !called.contains(name.as_str()) && Layer::find(name).is_some() {
+                all.taken.remove(name);
             }
-            let name = all.free(&name);
-            all.names.insert(input, name);
+            let name = all.free(name);
+            all.names.insert(*value, name);
         }
         all.body(body);
         all
@@ -50,7 +59,7 @@ impl<'p> Names<'p> {
 
     /// The name of a variable, as it is written.
     pub(super) fn name(&self, var: VarId) -> &str {
-        self.names.get(&self.variables.named_after(var)).map_or("_", String::as_str)
+        self.names.get(&self.naming.variables.named_after(var)).map_or("_", String::as_str)
     }
 
     fn body(&mut self, body: &Body) {
@@ -89,8 +98,7 @@ impl<'p> Names<'p> {
         if self.names.contains_key(&var) {
             return;
         }
-        let given = self.program.vars().get(named.0 as usize).and_then(|var| given(&var.name, &self.usual));
-        let name = match given {
+        let name = match self.naming.given.get(&named).cloned() {
             Some(name) => self.free(&name),
             None => self.numbered(kind),
         };
@@ -100,9 +108,9 @@ impl<'p> Names<'p> {
     /// The name itself, or the first with a number behind it that nothing else has.
     fn free(&mut self, name: &str) -> String {
         let mut free = name.to_string();
-        let mut number = 1;
         while !self.taken.insert(free.clone()) {
-            number += 1;
+            let number = self.counts.entry(format!("{name}_")).or_insert(1);
+            *number += 1;
             free = format!("{}_{number}", name.trim_start_matches("r#"));
         }
         free
@@ -120,17 +128,35 @@ impl<'p> Names<'p> {
     }
 }
 
+/// The names that people gave values, or to values that are the same.
+pub(super) fn all_given(graph: &Graph<'_>) -> BTreeMap<VarId, String> {
+    let usual = usual();
+    let name = |var: VarId| given(&graph.program.var(var).name, &usual);
+    let mut names = BTreeMap::new();
+    for var in (0..graph.program.vars().len() as u32).map(VarId) {
+        names.extend(name(var).map(|name| (var, name)));
+    }
+    for (var, is) in graph.aliases() {
+        if let (Some(name), false) = (name(var), names.contains_key(&is)) {
+            names.insert(is, name);
+        }
+    }
+    names
+}
+
 /// The words that compilers name values by, and not people.
-pub(super) fn usual() -> BTreeSet<&'static str> {
+fn usual() -> BTreeSet<&'static str> {
     let operators: Vec<&'static str> = Op::prototypes().iter().map(Op::name).collect();
     let layers = Layer::all().map(|layer| layer.name);
     operators.into_iter().chain(layers).chain(["tmp", "state", "rnn"]).collect()
 }
 
 /// The name that a person gave a value, without the number that a compiler has added.
-pub(super) fn given(name: &str, usual: &BTreeSet<&'static str>) -> Option<String> {
+fn given(name: &str, usual: &BTreeSet<&'static str>) -> Option<String> {
     let bare = match name.rsplit_once('_') {
-        Some((bare, number)) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => bare,
+        Some((bare, number)) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            bare
+        }
         _ => name,
     };
     let is_plain = bare.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -159,16 +185,19 @@ fn is_identifier(word: &str) -> bool {
 /// A word for what gives a value.
 fn kind(value: &Expr) -> String {
     match value {
-        Expr::Call(call) => match call.layer {
+        Expr::Call(call) => match &*call.layer {
             "batch_norm" | "layer_norm" | "group_norm" | "instance_norm" => "norm".into(),
             "embedding" => "embedded".into(),
+            block if block.starts_with("block") => "h".into(),
             layer => layer.replace("2d", "").replace("1d", ""),
         },
         Expr::Infix("+", _) => "sum".into(),
         Expr::Infix("-", _) => "difference".into(),
         Expr::Infix("*", _) => "product".into(),
         Expr::Infix("/", _) => "quotient".into(),
-        Expr::Infix("<" | "<=" | ">" | ">=" | "==" | "!=" | "&&" | "||", _) | Expr::Prefix("!", _) => "holds".into(),
+        Expr::Infix("<" | "<=" | ">" | ">=" | "==" | "!=" | "&&" | "||", _) | Expr::Prefix("!", _) => {
+            "holds".into()
+        }
         Expr::If(_) => "chosen".into(),
         Expr::List(_) => "numbers".into(),
         _ => "value".into(),

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use paddle_core::ops::Program;
+use paddle_core::layers::Layer;
+use paddle_core::ops::{Parameter, Program};
 use paddle_core::program::{OpInterface, VarId};
 
 use super::error::Lack;
@@ -21,7 +22,9 @@ pub(super) struct Parameters {
 impl Parameters {
     pub(super) fn of(program: &Program, body: &Body) -> Self {
         let zeros = |parameter: VarId| {
-            program.parameter(parameter).and_then(|it| it.chosen_initializer()).as_deref() == Some("constant(0.0)")
+            let is_zero =
+                |it: &Parameter<'_>| it.initializer.as_initializer() == "constant(0.0)" && !it.options.chosen;
+            program.parameter(parameter).as_ref().is_some_and(is_zero)
         };
         let names = program.parameters().map(|parameter| (parameter, program.var(parameter).name.clone()));
         let has_first_values = !program.parameters().all(zeros);
@@ -41,54 +44,53 @@ impl Parameters {
     /// The names that cannot be written.
     pub(super) fn lacks(&self) -> Vec<Lack> {
         let wrong = self.names.values().filter(|name| !is_path(name) || name.starts_with('.'));
-        wrong.map(|name| {
-            let why = "a name of a parameter consists of words, joined by `.`".to_string();
-            Lack::of_value(name, why)
-        }).collect()
+        wrong
+            .map(|name| {
+                let why = "a name of a parameter consists of words, joined by `.`".to_string();
+                Lack::of_value(name, why)
+            })
+            .collect()
     }
 
     /// What the names of a call's parameters have in front of their roles; `None` if they are no such names.
     fn path(&self, parameters: &[(String, VarId)]) -> Option<&str> {
-        let mut paths = parameters.iter().map(|(role, var)| {
-            self.names.get(var)?.strip_suffix(role.as_str())?.strip_suffix('.')
-        });
+        let mut paths = parameters
+            .iter()
+            .map(|(role, var)| self.names.get(var)?.strip_suffix(role.as_str())?.strip_suffix('.'));
         let first = paths.next()??;
         paths.all(|path| path == Some(first)).then_some(first)
     }
 
-    /// Whether the parameters of a call get their names from the variable that it is bound to.
-    pub(super) fn are_named_by(&self, call: &Call, variable: &str) -> bool {
-        let path = self.path(&call.parameters);
-        path.is_some_and(|path| path == variable && self.paths.get(path) == Some(&1))
-    }
-
-    /// The arguments about the parameters of a call.
-    pub(super) fn arguments(&self, program: &Program, call: &Call) -> Vec<(&'static str, String)> {
-        let parameters = &call.parameters;
-        if parameters.is_empty() {
-            return Vec::new();
-        }
+    /// The arguments about the parameters of a call. Those that a variable names need no `param`.
+    pub(super) fn arguments(
+        &self,
+        program: &Program,
+        call: &Call,
+        variable: Option<&str>,
+    ) -> Vec<(&'static str, Expr)> {
+        let names = || call.parameters.iter().filter_map(|(_, var)| self.names.get(var));
         let mut arguments = Vec::new();
-        match self.path(parameters) {
-            Some(path) => arguments.push(("param", format!("\"{path}\""))),
-            None => {
-                let names = parameters.iter().filter_map(|(_, var)| self.names.get(var));
-                let names: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
-                arguments.push(("param", format!("[{}]", names.join(", "))));
-            }
+        match self.path(&call.parameters) {
+            Some(path) if variable == Some(path) && self.paths.get(path) == Some(&1) => {}
+            Some(path) => arguments.push(("param", Expr::Text(path.to_string()))),
+            None if call.parameters.is_empty() => {}
+            None => arguments.push(("param", Expr::List(names().cloned().map(Expr::Text).collect()))),
         }
-        arguments.extend(self.options(program, call));
+        // Those of the library have their own first values.
+        if Layer::find(&call.layer).is_some() {
+            arguments.extend(self.options(program, call));
+        }
         arguments
     }
 
     /// The initialisers and options that a user has chosen.
-    pub(super) fn options(&self, program: &Program, call: &Call) -> Vec<(&'static str, String)> {
+    fn options(&self, program: &Program, call: &Call) -> Vec<(&'static str, Expr)> {
         let mut options: Vec<(&'static str, String)> = Vec::new();
         let trained = call.parameters.iter().filter(|(_, var)| program.parameter_options(*var).trainable);
         for (role, var) in trained {
             let Some(parameter) = program.parameter(*var) else { continue };
             let name = if matches!(role.as_str(), "b" | "shift") { "bias_init" } else { "init" };
-            let first = match call.layer {
+            let first = match &*call.layer {
                 // Its default is the same for all roles.
                 "parameter" => Some(parameter.initializer.as_initializer()).filter(|it| it != "xavier()"),
                 _ => parameter.chosen_initializer(),
@@ -100,6 +102,6 @@ impl Parameters {
         }
         options.sort();
         options.dedup_by_key(|(name, _)| *name);
-        options
+        options.into_iter().map(|(name, value)| (name, Expr::Word(value))).collect()
     }
 }

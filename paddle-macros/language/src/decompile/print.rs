@@ -1,4 +1,4 @@
-//! A tree as text, in the layout of rustfmt.
+//! A tree as text: what does not fit on a line has a line for each of its parts.
 
 use paddle_core::ops::Program;
 use paddle_core::program::VarId;
@@ -25,33 +25,25 @@ impl Printer<'_> {
     pub(super) fn body(&mut self, body: &Body, depth: usize) {
         for statement in &body.statements {
             match statement {
-                Statement::Let { outputs, value } => self.bind(outputs, value, depth),
+                Statement::Let { outputs, value } => {
+                    let bound = outputs.iter().flatten().map(|output| self.names.name(*output)).next();
+                    let bound = bound.filter(|_| outputs.len() == 1).map(str::to_string);
+                    let before = format!("let {} = ", self.pattern(outputs));
+                    self.line(depth, &before, value, bound.as_deref(), ";");
+                }
                 Statement::Assign { targets, value } => {
                     let names = targets.iter().map(|target| self.names.name(*target).to_string());
-                    let target = tuple(names.collect());
-                    self.line(depth, &format!("{target} = "), value, ";");
+                    let before = format!("{} = ", tuple(names.collect()));
+                    self.line(depth, &before, value, None, ";");
                 }
                 Statement::Loop(it) => self.repeat(it, depth),
             }
         }
         match &body.results[..] {
             [] => {}
-            [only] => self.line(depth, "", only, ""),
-            results => self.line(depth, "", &Expr::Tuple(results.to_vec()), ""),
+            [only] => self.line(depth, "", only, None, ""),
+            results => self.line(depth, "", &Expr::Tuple(results.to_vec()), None, ""),
         }
-    }
-
-    fn bind(&mut self, outputs: &[Option<VarId>], value: &Expr, depth: usize) {
-        let pattern = self.pattern(outputs);
-        let mut value = value.clone();
-        if let ([Some(output)], Expr::Call(call)) = (outputs, &mut value)
-            && self.parameters.are_named_by(call, self.names.name(*output))
-        {
-            let options = self.parameters.options(self.program, call);
-            call.parameters.clear();
-            call.named.extend(options.into_iter().map(|(name, value)| (name, Expr::Word(value))));
-        }
-        self.line(depth, &format!("let {pattern} = "), &value, ";");
     }
 
     fn pattern(&self, outputs: &[Option<VarId>]) -> String {
@@ -61,8 +53,8 @@ impl Printer<'_> {
 
     fn repeat(&mut self, it: &Loop, depth: usize) {
         for state in &it.states {
-            let name = self.names.name(state.after).to_string();
-            self.line(depth, &format!("let mut {name} = "), &state.initial, ";");
+            let before = format!("let mut {} = ", self.names.name(state.after));
+            self.line(depth, &before, &state.initial, None, ";");
         }
         let bound = match it.collected.is_empty() {
             true => String::new(),
@@ -87,41 +79,61 @@ impl Printer<'_> {
         self.text.extend(std::iter::repeat_n("    ", depth));
     }
 
-    /// Writes an expression between texts, on one line or on several.
-    fn line(&mut self, depth: usize, before: &str, value: &Expr, behind: &str) {
+    /// Writes an expression between texts, on one line or on several. `bound` is the variable that it is bound to.
+    fn line(&mut self, depth: usize, before: &str, value: &Expr, bound: Option<&str>, behind: &str) {
         self.indent(depth);
         self.text.push_str(before);
-        if let Expr::If(branch) = value {
-            self.branches(branch, depth);
-        } else {
-            let one = self.expr(value, 0);
-            let is_long = 4 * depth + before.len() + one.len() + behind.len() > WIDTH;
-            match value {
-                Expr::Call(call) if is_long => self.tall(call, depth),
-                Expr::Infix(symbol, sides) if is_long => {
-                    let level = precedence(symbol);
-                    let [left, right] = [self.expr(&sides[0], level), self.expr(&sides[1], level + 1)];
-                    self.text.push_str(&left);
-                    self.text.push('\n');
-                    self.indent(depth + 1);
-                    self.text.push_str(&format!("{symbol} {right}"));
-                }
-                _ => self.text.push_str(&one),
-            }
+        match value {
+            Expr::If(branch) => self.branches(branch, depth),
+            value => self.laid_out(value, depth, before.len() + behind.len(), bound),
         }
         self.text.push_str(behind);
         self.text.push('\n');
     }
 
-    /// A call with a line for each argument.
-    fn tall(&mut self, call: &Call, depth: usize) {
-        self.text.push_str(&format!("{}(\n", call.layer));
-        for argument in self.arguments(call) {
-            self.indent(depth + 1);
-            self.text.push_str(&format!("{argument},\n"));
+    /// Writes an expression. `beside` is the number of characters that are on its first line, too.
+    fn laid_out(&mut self, value: &Expr, depth: usize, beside: usize, bound: Option<&str>) {
+        let one = match value {
+            Expr::Call(call) => self.call(call, bound),
+            value => self.expr(value, 0),
+        };
+        if 4 * depth + beside + one.len() <= WIDTH {
+            return self.text.push_str(&one);
         }
+        match value {
+            Expr::Call(call) => {
+                self.text.push_str(&format!("{}(\n", call.layer));
+                for (name, value) in self.arguments(call, bound) {
+                    let name = name.map_or(String::new(), |name| format!("{name} = "));
+                    self.part(&name, &value, depth + 1);
+                }
+                self.indent(depth);
+                self.text.push(')');
+            }
+            Expr::List(parts) | Expr::Tuple(parts) => {
+                let [open, close] = if matches!(value, Expr::List(_)) { ["[\n", "]"] } else { ["(\n", ")"] };
+                self.text.push_str(open);
+                parts.iter().for_each(|part| self.part("", part, depth + 1));
+                self.indent(depth);
+                self.text.push_str(close);
+            }
+            Expr::Infix(symbol, sides) => {
+                let level = precedence(symbol);
+                let [left, right] = [self.expr(&sides[0], level), self.expr(&sides[1], level + 1)];
+                self.text.push_str(&format!("{left}\n"));
+                self.indent(depth + 1);
+                self.text.push_str(&format!("{symbol} {right}"));
+            }
+            _ => self.text.push_str(&one),
+        }
+    }
+
+    /// Writes a part of an expression on lines of its own.
+    fn part(&mut self, name: &str, value: &Expr, depth: usize) {
         self.indent(depth);
-        self.text.push(')');
+        self.text.push_str(name);
+        self.laid_out(value, depth, name.len() + 1, None);
+        self.text.push_str(",\n");
     }
 
     fn branches(&mut self, branch: &If, depth: usize) {
@@ -144,7 +156,7 @@ impl Printer<'_> {
             Expr::Text(text) => (format!("\"{text}\""), ATOM),
             Expr::List(parts) => (format!("[{}]", self.list(parts)), ATOM),
             Expr::Tuple(parts) => (format!("({})", self.list(parts)), ATOM),
-            Expr::Call(call) => (format!("{}({})", call.layer, self.arguments(call).join(", ")), ATOM),
+            Expr::Call(call) => (self.call(call, None), ATOM),
             Expr::Infix(symbol, sides) => {
                 let level = precedence(symbol);
                 // Comparisons stand beside none.
@@ -159,15 +171,23 @@ impl Printer<'_> {
         if level < around { format!("({text})") } else { text }
     }
 
+    fn call(&self, call: &Call, bound: Option<&str>) -> String {
+        let arguments = self.arguments(call, bound).into_iter().map(|(name, value)| {
+            let value = self.expr(&value, 0);
+            name.map_or(value.clone(), |name| format!("{name} = {value}"))
+        });
+        format!("{}({})", call.layer, arguments.collect::<Vec<_>>().join(", "))
+    }
+
     fn list(&self, parts: &[Expr]) -> String {
         parts.iter().map(|part| self.expr(part, 0)).collect::<Vec<_>>().join(", ")
     }
 
-    fn arguments(&self, call: &Call) -> Vec<String> {
-        let positional = call.positional.iter().map(|value| self.expr(value, 0));
-        let named = call.named.iter().map(|(name, value)| format!("{name} = {}", self.expr(value, 0)));
-        let of_parameters = self.parameters.arguments(self.program, call);
-        let of_parameters = of_parameters.into_iter().map(|(name, value)| format!("{name} = {value}"));
+    fn arguments(&self, call: &Call, bound: Option<&str>) -> Vec<(Option<&'static str>, Expr)> {
+        let positional = call.positional.iter().map(|value| (None, value.clone()));
+        let named = call.named.iter().map(|(name, value)| (Some(*name), value.clone()));
+        let of_parameters = self.parameters.arguments(self.program, call, bound);
+        let of_parameters = of_parameters.into_iter().map(|(name, value)| (Some(name), value));
         positional.chain(named).chain(of_parameters).collect()
     }
 }

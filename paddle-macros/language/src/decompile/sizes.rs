@@ -29,7 +29,10 @@ pub(super) fn input(program: &Program, ty: &Type) -> Option<String> {
 
 /// The type of a result as source. What is not fed as such is left to the compiler: `_`.
 pub(super) fn result(program: &Program, ty: &Type) -> String {
-    let is_fed = |rows: RowsId| program.inputs().iter().any(|input| program.ty(*input).rows == Some(rows));
+    let is_fed = |rows: RowsId| {
+        let is_root = program.row_space(rows).origin == RowOrigin::Root;
+        is_root || program.inputs().iter().any(|input| program.ty(*input).rows == Some(rows))
+    };
     match ty.rows.is_none_or(is_fed) {
         true => input(program, ty).unwrap_or_else(|| "_".into()),
         false => "_".into(),

@@ -3,12 +3,12 @@
 use paddle_core::ops::{Op, Operator, Program};
 use paddle_core::program::{BlockId, DType, Dim, VarId};
 
-use super::constants::{constant, literal};
+use super::constants::constant;
 use super::error::Lack;
 use super::graph::Graph;
 use super::sizes::size;
-use super::tree::{Body, Call, Expr, Head, If, Loop, State, Statement};
-use super::{inline, patterns, table};
+use super::tree::{Body, Call, Expr, Statement};
+use super::{inline, library, patterns, table};
 
 /// A value of an operator's, and of those that are parts of the same layer.
 pub(super) struct Made {
@@ -46,19 +46,24 @@ impl<'p> Blocks<'p> {
         let mut statements = Vec::new();
         let mut parts = vec![false; block.ops.len()];
         for (at, operator) in block.ops.iter().enumerate().rev() {
-            if parts[at] || !self.graph.is_live(id, at) || self.constant(operator).is_some_and(|value| is_short(&value)) {
+            if parts[at]
+                || !self.graph.is_live(id, at)
+                || self.constant(operator).is_some_and(|value| is_short(&value))
+            {
                 continue;
             }
-            match self.control(operator) {
-                Some(statement) => statements.push(statement),
-                None => {
-                    let made = self.made(id, at, operator);
-                    made.parts.iter().for_each(|part| parts[*part] = true);
-                    let is_read = |output: &VarId| Some(*output).filter(|output| self.graph.reads(*output) > 0);
-                    let outputs = made.outputs.iter().map(is_read).collect();
-                    statements.push(Statement::Let { outputs, value: made.value });
-                }
+            let of_library = library::find(self, id, operator);
+            let control = if of_library.is_none() { self.control(id, operator) } else { None };
+            if let Some((statement, of)) = control {
+                of.iter().for_each(|part| parts[*part] = true);
+                statements.push(statement);
+                continue;
             }
+            let made = of_library.unwrap_or_else(|| self.made(id, at, operator));
+            made.parts.iter().for_each(|part| parts[*part] = true);
+            let is_read = |output: &VarId| Some(*output).filter(|output| self.graph.reads(*output) > 0);
+            let outputs = made.outputs.iter().map(is_read).collect();
+            statements.push(Statement::Let { outputs, value: made.value });
         }
         statements.reverse();
         let mut body = Body { statements, results: self.values(&block.results) };
@@ -78,7 +83,7 @@ impl<'p> Blocks<'p> {
         let call = table::call(self.program(), operator, &value, &|var| self.graph.is_parameter(var));
         match call {
             Ok((call, output)) => {
-                let is_several = paddle_core::layers::Layer::find(call.layer)
+                let is_several = paddle_core::layers::Layer::find(&call.layer)
                     .is_some_and(|layer| matches!(layer.build, paddle_core::layers::Build::Several(_)));
                 let outputs = match is_several {
                     true => operator.outputs.clone(),
@@ -101,7 +106,9 @@ impl<'p> Blocks<'p> {
     /// A value where it is read: by its name, or written out if it is a number or a parameter.
     pub(super) fn value(&self, var: VarId) -> Expr {
         let var = self.graph.resolve(var);
-        if let Some(value) = self.graph.writer(var).and_then(|(.., operator)| self.constant(operator)).filter(is_short) {
+        if let Some(value) =
+            self.graph.writer(var).and_then(|(.., operator)| self.constant(operator)).filter(is_short)
+        {
             return value;
         }
         if self.graph.is_parameter(var) {
@@ -115,16 +122,6 @@ impl<'p> Blocks<'p> {
             return Call { parameters, ..Call::of("parameter", vec![shape]) }.into();
         }
         Expr::Value(var)
-    }
-
-    /// A value as the result of a branch. A number that is the same for all rows stands for itself.
-    fn result(&self, var: VarId) -> Expr {
-        match self.graph.writer(var) {
-            Some((.., Operator { op: Op::Fill(op), .. })) if op.ty.rows.is_some() => {
-                Expr::Word(literal(op.value, op.ty.dtype))
-            }
-            _ => self.value(var),
-        }
     }
 
     /// What an operator gives that has the same value always, or that of a size.
@@ -156,70 +153,9 @@ impl<'p> Blocks<'p> {
         let infix = |symbol, x, y| Expr::Infix(symbol, Box::new([x, y]));
         let ones = infix("+", infix("*", numbers, Expr::word(0)), Expr::word(1));
         let ones = Call::of("cast", vec![ones, Expr::word(DType::F32)]).into();
-        Some(infix("*", Call::of("sum", vec![ones]).into(), count))
-    }
-
-    /// A branch or a loop.
-    fn control(&self, operator: &Operator) -> Option<Statement> {
-        let is_read = |output: &VarId| Some(*output).filter(|output| self.graph.reads(*output) > 0);
-        Some(match (&operator.op, &operator.blocks[..]) {
-            (Op::If(_), &[yes, no]) => {
-                let mut branches = [yes, no].map(|block| {
-                    let results = &self.program().block(block).results;
-                    Body { results: results.iter().map(|result| self.result(*result)).collect(), ..self.body(block) }
-                });
-                // Results that nothing reads are not given.
-                let outputs: Vec<VarId> = operator.outputs.iter().filter_map(is_read).collect();
-                for branch in &mut branches {
-                    let results = std::mem::take(&mut branch.results).into_iter().zip(&operator.outputs);
-                    let read = results.filter(|(_, output)| outputs.contains(output));
-                    branch.results = read.map(|(result, _)| result).collect();
-                    inline::drop_unread(branch);
-                }
-                let condition = self.value(operator.inputs[0]);
-                let value = Expr::If(Box::new(If { condition, branches }));
-                Statement::Let { outputs: outputs.into_iter().map(Some).collect(), value }
-            }
-            (Op::While(_), &[condition, body]) => {
-                let test = inline::as_one(self.body(condition));
-                self.repeated(operator, 0, &[condition, body], Head::While(test))
-            }
-            (Op::For(op), &[body]) => {
-                let items = usize::try_from(op.items).unwrap_or_default().min(operator.inputs.len());
-                let params = self.program().block(body).params.iter().copied();
-                let sequences = self.values(&operator.inputs[..items]);
-                let head = Head::For(params.zip(sequences).collect());
-                self.repeated(operator, items, &[body], head)
-            }
-            _ => return None,
-        })
-    }
-
-    /// A loop. Variables that it does not change are none of its states.
-    fn repeated(&self, operator: &Operator, items: usize, blocks: &[BlockId], head: Head) -> Statement {
-        let count = operator.inputs.len() - items;
-        let (finals, collected) = operator.outputs.split_at(count.min(operator.outputs.len()));
-        let mut body = blocks.last().map(|block| self.body(*block)).unwrap_or_default();
-        let (mut states, mut next) = (Vec::new(), Vec::new());
-        let mut results = std::mem::take(&mut body.results).into_iter();
-        for (at, (&after, result)) in finals.iter().zip(results.by_ref()).enumerate() {
-            let params = blocks.iter().filter_map(|block| self.program().block(*block).params.get(items + at));
-            let before: Vec<VarId> = params.copied().collect();
-            if before.iter().any(|param| self.graph.resolve(*param) != *param) {
-                continue;
-            }
-            states.push(State { initial: self.value(operator.inputs[items + at]), before, after });
-            next.push(result);
-        }
-        let mut read = Vec::new();
-        for (output, result) in collected.iter().zip(results) {
-            if self.graph.reads(*output) > 0 {
-                read.push(Some(*output));
-                next.push(result);
-            }
-        }
-        body.results = next;
-        Statement::Loop(Loop { head, states, body, collected: read })
+        let rows = Call::of("sum", vec![ones]).into();
+        let is_one = matches!(&count, Expr::Word(text) if text == "1");
+        Some(if is_one { rows } else { infix("*", rows, count) })
     }
 }
 

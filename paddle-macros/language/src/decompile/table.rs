@@ -46,13 +46,7 @@ const ROWS: &[Row] = &[
         ..SAME
     },
     Row { operator: "cast", layer: "cast", attributes: &[("to", "dtype")], ..SAME },
-    Row {
-        operator: "conv2d",
-        layer: "conv2d",
-        attributes: FILTERS,
-        parameters: &[(1, "w")],
-        ..SAME
-    },
+    Row { operator: "conv2d", layer: "conv2d", attributes: FILTERS, parameters: &[(1, "w")], ..SAME },
     Row {
         operator: "conv2d_transpose",
         layer: "conv2d_transpose",
@@ -95,12 +89,7 @@ const ROWS: &[Row] = &[
         attributes: &[("transpose_x", "trans_x"), ("transpose_y", "trans_y")],
         ..SAME
     },
-    Row {
-        operator: "max_pool2d_with_index",
-        layer: "max_pool2d_with_index",
-        attributes: WINDOWS,
-        ..SAME
-    },
+    Row { operator: "max_pool2d_with_index", layer: "max_pool2d_with_index", attributes: WINDOWS, ..SAME },
     Row { operator: "one_hot_v2", layer: "one_hot", ..SAME },
     Row { operator: "pool2d", layer: "pool2d", attributes: WINDOWS, ..SAME },
     Row { operator: "reduce_all", layer: "all", attributes: AXIS, ..SAME },
@@ -114,18 +103,8 @@ const ROWS: &[Row] = &[
     Row { operator: "rows_to_axis", layer: "all_rows", ..SAME },
     Row { operator: "scale", layer: "scale", attributes: &[("factor", "scale")], ..SAME },
     Row { operator: "sequence_expand_as", layer: "sequence_expand", ..SAME },
-    Row {
-        operator: "sequence_pad",
-        layer: "sequence_pad",
-        attributes: &[("maxlen", "length")],
-        ..SAME
-    },
-    Row {
-        operator: "sequence_pool",
-        layer: "sequence_pool",
-        attributes: &[("kind", "pooltype")],
-        ..SAME
-    },
+    Row { operator: "sequence_pad", layer: "sequence_pad", attributes: &[("maxlen", "length")], ..SAME },
+    Row { operator: "sequence_pool", layer: "sequence_pool", attributes: &[("kind", "pooltype")], ..SAME },
     Row { operator: "sequence_product", layer: "sequence_products", ..SAME },
     Row { operator: "share_data", layer: "stop_gradient", ..SAME },
     Row { operator: "softmax_with_cross_entropy", layer: "softmax_with_cross_entropy", output: 1, ..SAME },
@@ -134,7 +113,17 @@ const ROWS: &[Row] = &[
     Row { operator: "tile", layer: "tile", attributes: &[("times", "repeat_times")], ..SAME },
     Row { operator: "transpose2", layer: "transpose", attributes: &[("axes", "perm")], ..SAME },
     Row { operator: "top_k_v2", layer: "top_k", ..SAME },
-    Row { operator: "unfold", layer: "unfold", attributes: &[("size", "kernel_sizes"), ("stride", "strides"), ("padding", "paddings"), ("dilation", "dilations")], ..SAME },
+    Row {
+        operator: "unfold",
+        layer: "unfold",
+        attributes: &[
+            ("size", "kernel_sizes"),
+            ("stride", "strides"),
+            ("padding", "paddings"),
+            ("dilation", "dilations"),
+        ],
+        ..SAME
+    },
     Row { operator: "where", layer: "select", ..SAME },
 ];
 
@@ -275,9 +264,12 @@ impl Context<'_> {
             (Some(LeftOut::Word(default)), Attribute::DType(dtype)) => default == dtype.name(),
             (None, Attribute::Ints(all)) => {
                 let is_size = argument.name == "stride"
-                    && self.operator.op.attributes().iter().any(|(name, size)| {
-                        *name == "ksize" && *size == Attribute::Ints(all.clone())
-                    });
+                    && self
+                        .operator
+                        .op
+                        .attributes()
+                        .iter()
+                        .any(|(name, size)| *name == "ksize" && *size == Attribute::Ints(all.clone()));
                 all.is_empty() || is_size
             }
             (None, Attribute::Number(number)) => {

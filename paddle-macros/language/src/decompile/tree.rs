@@ -1,5 +1,7 @@
 //! The tree of what is printed: bodies of statements and expressions, whose leaves are values of the program.
 
+use std::borrow::Cow;
+
 use paddle_core::program::VarId;
 
 use super::error::Lack;
@@ -14,9 +16,15 @@ pub(super) struct Body {
 #[derive(Clone, Debug)]
 pub(super) enum Statement {
     /// `let y = ..`, or a tuple of several values; those that nothing uses are `None`.
-    Let { outputs: Vec<Option<VarId>>, value: Expr },
+    Let {
+        outputs: Vec<Option<VarId>>,
+        value: Expr,
+    },
     /// `h = ..`: the next value of one variable of a loop, or of several.
-    Assign { targets: Vec<VarId>, value: Expr },
+    Assign {
+        targets: Vec<VarId>,
+        value: Expr,
+    },
     Loop(Loop),
 }
 
@@ -66,7 +74,8 @@ pub(super) enum Expr {
 
 #[derive(Clone, Debug)]
 pub(super) struct Call {
-    pub(super) layer: &'static str,
+    /// The name of a layer, or of a function that was taken out.
+    pub(super) layer: Cow<'static, str>,
     pub(super) positional: Vec<Expr>,
     pub(super) named: Vec<(&'static str, Expr)>,
     /// The parameters, in the order in which the layer creates them, with their roles: `w`, `b`.
@@ -85,7 +94,7 @@ impl Expr {
     }
 
     /// Calls `visit` for each value in the expression, those of branches included. The flag says whether it is in a branch.
-    pub(super) fn values<'a>(&'a self, inside: bool, visit: &mut dyn FnMut(VarId, bool)) {
+    pub(super) fn values(&self, inside: bool, visit: &mut dyn FnMut(VarId, bool)) {
         match self {
             Expr::Value(var) => visit(*var, inside),
             Expr::Word(_) | Expr::Text(_) | Expr::Lack(_) => {}
@@ -160,8 +169,8 @@ impl Expr {
 }
 
 impl Call {
-    pub(super) fn of(layer: &'static str, positional: Vec<Expr>) -> Self {
-        Call { layer, positional, named: Vec::new(), parameters: Vec::new() }
+    pub(super) fn of(layer: impl Into<Cow<'static, str>>, positional: Vec<Expr>) -> Self {
+        Call { layer: layer.into(), positional, named: Vec::new(), parameters: Vec::new() }
     }
 
     pub(super) fn named(mut self, name: &'static str, value: Expr) -> Self {

@@ -45,6 +45,8 @@ impl Resolver<'_> {
                     expected: Kind::Name.describe().into(),
                     found: match value.kind {
                         ExprKind::Number { .. } => value.words(),
+                        ExprKind::Array(ref names) if names.is_empty() => "an empty list".into(),
+                        ExprKind::Array(_) => "a list, which names the parameters of one layer".into(),
                         _ => "computed; write it out, or give it by a `const`".into(),
                     },
                 };

@@ -13,7 +13,8 @@ fn root() -> PathBuf {
 /// The files of a folder with an extension, in the order of their names, and their texts.
 fn files(folder: &str, extension: &str) -> Vec<(String, String)> {
     let files = std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|is| is == extension)).collect();
+    let mut files: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|is| is == extension)).collect();
     files.sort();
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
     files.iter().map(|path| (name(path), std::fs::read_to_string(path).unwrap())).collect()
@@ -30,7 +31,7 @@ pub(crate) fn programs() -> Vec<(String, Program)> {
     for folder in ["examples/golden", "tests/tests/golden"] {
         let parsed = files(folder, "txt").into_iter().filter_map(|(name, text)| {
             let program = text::parse(&text).ok().filter(|program| program.gradients().is_empty())?;
-            Some((format!("{folder}/{name}"), program))
+            Some((name, program))
         });
         programs.extend(parsed);
     }
@@ -44,11 +45,15 @@ fn networks(name: &str, text: &str) -> Vec<(String, Program)> {
     let file = name.trim_end_matches(".rs");
     for found in &found {
         let Some(module) = &found.module else { continue };
-        for path in [format!("crate::{module}"), format!("crate::{file}::{module}"), format!("super::{module}")] {
+        for path in
+            [format!("crate::{module}"), format!("crate::{file}::{module}"), format!("super::{module}")]
+        {
             options = options.source(path, "imported.rs", &found.source);
         }
     }
-    let compiled = found.iter().filter_map(|found| compile(&found.source, &options).ok());
-    let topologies = compiled.flat_map(|compiled| compiled.topologies);
-    topologies.map(|it| (format!("{name} {}", it.name), it.program)).collect()
+    let compiled = found.iter().enumerate();
+    let compiled = compiled.filter_map(|(at, found)| Some((at, compile(&found.source, &options).ok()?)));
+    let topologies =
+        compiled.flat_map(|(at, compiled)| compiled.topologies.into_iter().map(move |it| (at, it)));
+    topologies.map(|(at, it)| (format!("{name} {at} {}", it.name), it.program)).collect()
 }

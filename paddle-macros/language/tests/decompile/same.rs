@@ -9,7 +9,9 @@ use paddle_core::program::{BlockId, Definition, Dim, Type, VarId};
 /// Why two programs differ, if they do.
 pub(crate) fn same(one: &Program, other: &Program) -> Result<(), String> {
     let types = |program: &Program, vars: &[VarId]| -> Vec<String> {
-        vars.iter().map(|var| format!("{}: {}", program.var(*var).name, program.show(program.ty(*var)))).collect()
+        vars.iter()
+            .map(|var| format!("{}: {}", program.var(*var).name, program.show(program.ty(*var))))
+            .collect()
     };
     let (inputs, others) = (types(one, one.inputs()), types(other, other.inputs()));
     if inputs != others {
@@ -17,11 +19,20 @@ pub(crate) fn same(one: &Program, other: &Program) -> Result<(), String> {
     }
     let [parameters, others] = [one, other].map(|program| {
         let all: Vec<VarId> = program.parameters().collect();
-        let mut all: Vec<String> = all.iter().map(|parameter| {
-            let it = program.parameter(*parameter).unwrap();
-            let options = program.parameter_options(*parameter);
-            format!("{} {:?} {:?} {:?}", types(program, &[*parameter])[0], it.chosen_initializer(), options.numbers(), options.trainable)
-        }).collect();
+        let mut all: Vec<String> = all
+            .iter()
+            .map(|parameter| {
+                let it = program.parameter(*parameter).unwrap();
+                let options = program.parameter_options(*parameter);
+                format!(
+                    "{} {:?} {:?} {:?}",
+                    types(program, &[*parameter])[0],
+                    it.chosen_initializer(),
+                    options.numbers(),
+                    options.trainable
+                )
+            })
+            .collect();
         all.sort();
         all
     });
@@ -61,7 +72,8 @@ struct Hashes<'p> {
 impl<'p> Hashes<'p> {
     fn of(program: &'p Program) -> Self {
         let operators = program.blocks().iter().flat_map(|block| &block.ops);
-        let writers = operators.flat_map(|operator| operator.outputs.iter().map(move |output| (*output, operator)));
+        let writers =
+            operators.flat_map(|operator| operator.outputs.iter().map(move |output| (*output, operator)));
         Hashes { program, known: BTreeMap::new(), writers: writers.collect() }
     }
 
@@ -81,7 +93,8 @@ impl<'p> Hashes<'p> {
                 if self.program.ty(from) == self.program.ty(var) {
                     return self.value(from);
                 }
-                ("reshape", self.attribute(&Attribute::Dims(op.dims.clone())), self.value(from)).hash(&mut hasher);
+                ("reshape", self.attribute(&Attribute::Dims(op.dims.clone())), self.value(from))
+                    .hash(&mut hasher);
             }
             Some(Operator { op: Op::Size(op), inputs, .. }) => {
                 let ty = self.program.ty(inputs[0]);
@@ -150,7 +163,8 @@ impl<'p> Hashes<'p> {
     }
 
     fn attribute(&self, attribute: &Attribute) -> String {
-        let dims = |dims: &[Dim]| dims.iter().map(|dim| self.program.show_dim(dim)).collect::<Vec<_>>().join(", ");
+        let dims =
+            |dims: &[Dim]| dims.iter().map(|dim| self.program.show_dim(dim)).collect::<Vec<_>>().join(", ");
         let ty = |ty: &Type| format!("{} [{}] {}", ty.dtype, dims(&ty.dims), ty.rows.is_some());
         match attribute {
             Attribute::Dims(all) => dims(all),

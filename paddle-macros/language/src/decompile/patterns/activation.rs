@@ -14,9 +14,13 @@ pub(super) fn activated(blocks: &Blocks<'_>, block: BlockId, operator: &Operator
         return None;
     }
     let (at, inner) = blocks.graph.part(block, operator.inputs[0])?;
+    // No layer that has activations ends with one by itself.
+    if let Op::Unary(_) = inner.op {
+        return None;
+    }
     let mut made = blocks.made(block, at, inner);
     let Expr::Call(call) = &mut made.value else { return None };
-    let takes = Layer::find(call.layer)?.named("act").is_some_and(|act| act.kind == Kind::Activation);
+    let takes = Layer::find(&call.layer)?.named("act").is_some_and(|act| act.kind == Kind::Activation);
     if !takes || call.named.iter().any(|(name, _)| *name == "act") || made.outputs != [inner.outputs[0]] {
         return None;
     }

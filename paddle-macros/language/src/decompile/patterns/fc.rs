@@ -7,6 +7,9 @@ use super::{Blocks, Made};
 use crate::decompile::sizes::size;
 use crate::decompile::tree::{Call, Expr};
 
+/// The most operators of one `fc`.
+const MOST_PARTS: usize = 64;
+
 /// The products that an `fc` adds.
 #[derive(Default)]
 struct Products {
@@ -62,9 +65,11 @@ pub(super) fn fc(blocks: &Blocks<'_>, block: BlockId, operator: &Operator) -> Op
     if bias.is_none() {
         call = call.named("bias", Expr::word(false));
     }
-    let weights = products.of.iter().enumerate().map(|(at, (_, w))| {
-        (if single { "w".to_string() } else { format!("w{at}") }, *w)
-    });
+    let weights = products
+        .of
+        .iter()
+        .enumerate()
+        .map(|(at, (_, w))| (if single { "w".to_string() } else { format!("w{at}") }, *w));
     call.parameters = weights.chain(bias.map(|b| ("b".to_string(), b))).collect();
     Some(Made::of(operator, call, products.parts))
 }
@@ -72,6 +77,9 @@ pub(super) fn fc(blocks: &Blocks<'_>, block: BlockId, operator: &Operator) -> Op
 /// Notes an operator that is a product with a weight, or a sum of such, from the left.
 fn add(blocks: &Blocks<'_>, block: BlockId, operator: &Operator, products: &mut Products) -> Option<()> {
     let graph = &blocks.graph;
+    if products.parts.len() > MOST_PARTS {
+        return None;
+    }
     match (&operator.op, &operator.inputs[..]) {
         (Op::Matmul(Matmul { trans_x: false, trans_y: false }), &[x, w]) if graph.is_parameter(w) => {
             let w = graph.resolve(w);

@@ -15,7 +15,8 @@ pub(super) fn prelu(blocks: &Blocks<'_>, block: BlockId, operator: &Operator) ->
     let (.., zero) = graph.writer(*test.inputs.get(1)?)?;
     let is_test = matches!(test.op, Op::Compare(Compare { kind: CompareKind::GreaterThan }))
         && matches!(zero.op, Op::Fill(Fill { value: Number::Float(0.0), .. }));
-    if !is_test || !is_x(test.inputs[0]) || product.op.name() != "elementwise_mul" || !is_x(product.inputs[0]) {
+    if !is_test || !is_x(test.inputs[0]) || product.op.name() != "elementwise_mul" || !is_x(product.inputs[0])
+    {
         return None;
     }
     // Slopes of channels are turned so that they stand along them.

@@ -29,7 +29,9 @@ pub(super) fn sequence(blocks: &Blocks<'_>, block: BlockId, operator: &Operator)
             // From an offset on, so many.
             Operator { op: Op::Binary(Binary { kind: BinaryKind::Add }), inputs, .. } => {
                 let (made, offsets) = (range(inputs[0])?, writer(inputs[1])?);
-                let (Op::SequenceExpandAs(_), [offset, of]) = (&offsets.op, &offsets.inputs[..]) else { return None };
+                let (Op::SequenceExpandAs(_), [offset, of]) = (&offsets.op, &offsets.inputs[..]) else {
+                    return None;
+                };
                 if *of != inputs[0] {
                     return None;
                 }
@@ -64,10 +66,14 @@ fn number_of_rows(blocks: &Blocks<'_>, var: VarId) -> Expr {
     let writer = |var: VarId| blocks.graph.writer(var).map(|(.., operator)| operator);
     let is_zero = |var: VarId| {
         let zero = Number::Int(0);
-        writer(var).is_some_and(|of| matches!(&of.op, Op::Fill(Fill { value, ty }) if *value == zero && ty.rows.is_some()))
+        writer(var).is_some_and(
+            |of| matches!(&of.op, Op::Fill(Fill { value, ty }) if *value == zero && ty.rows.is_some()),
+        )
     };
     match writer(var) {
-        Some(Operator { op: Op::Binary(Binary { kind: BinaryKind::Add }), inputs, .. }) if is_zero(inputs[0]) => {
+        Some(Operator { op: Op::Binary(Binary { kind: BinaryKind::Add }), inputs, .. })
+            if is_zero(inputs[0]) =>
+        {
             blocks.value(inputs[1])
         }
         Some(Operator { op: Op::Fill(Fill { value, ty }), .. }) if ty.dims.is_empty() => {
