@@ -3,9 +3,9 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>, words: Seq<Tensor<f32, 2>>| {
         let a = fc(x, 2, param = ["a.w"]);
-        //~                      ^^^^^^^ attribute
+        //~                      ^^^^^^^ constant
         let b = fc(x, 2, bias = false, param = ["b.w", "b.b"]);
-        //~                                    ^^^^^^^^^^^^^^ attribute
+        //~                                    ^^^^^^^^^^^^^^ constant
         let c = fc(x, 2, param = ["c w", "c.b"]);
         //~                       ^^^^^ parameter-name
         let d = fc(x, 2, param = []);

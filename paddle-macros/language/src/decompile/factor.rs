@@ -7,8 +7,8 @@ use paddle_core::ops::Program;
 use paddle_core::program::VarId;
 
 use super::parameters::Parameters;
-use super::shape::{Part, Place, Shape};
-use super::tree::{Body, Call, Expr, Statement};
+use super::shape::{COUNTED, Part, Place, Shape};
+use super::tree::{Body, Call, Expr, FUNCTION, Statement};
 
 /// The longest part of a body that is looked for elsewhere, and the longest body that is searched.
 const LONGEST: usize = 48;
@@ -40,10 +40,10 @@ pub(super) fn factor(program: &Program, parameters: &Parameters, body: &mut Body
     }
     while functions.len() < MOST_FUNCTIONS {
         let mut words = BTreeMap::new();
-        let mut shape = |statement| Shape::of(program, parameters, &mut words, statement);
+        let mut shape = |statement| Shape::of(program, parameters, &functions, &mut words, statement);
         let shapes: Vec<Option<Shape>> = body.statements.iter().map(&mut shape).collect();
         let Some(found) = best(body, &shapes) else { break };
-        functions.push(found.taken_out(&format!("block{}", functions.len() + 1), body, &shapes));
+        functions.push(found.taken_out(&format!("{FUNCTION}{}", functions.len() + 1), body, &shapes));
     }
     functions
 }
@@ -160,8 +160,8 @@ impl Repetition {
         let mut names = Vec::new();
         for (place, _) in &arguments {
             let base = match place {
-                Place::Text => "n",
-                Place::Argument(name) if Layer::find(name).is_none() => name,
+                Place::Text => COUNTED,
+                Place::Argument(name) if Layer::find(name).is_none() => name.as_str(),
                 Place::Argument(_) => "number",
             };
             names.push(free(base, &names));
@@ -176,7 +176,7 @@ impl Repetition {
                 None => {
                     let known: Vec<String> =
                         names.iter().chain(sums.iter().map(|(name, _)| name)).cloned().collect();
-                    let name = free("n", &known);
+                    let name = free(COUNTED, &known);
                     sums.push((name.clone(), sum));
                     name
                 }

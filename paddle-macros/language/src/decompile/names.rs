@@ -185,10 +185,10 @@ fn is_identifier(word: &str) -> bool {
 /// A word for what gives a value.
 fn kind(value: &Expr) -> String {
     match value {
+        Expr::Call(call) if call.is_of_function() => "h".into(),
         Expr::Call(call) => match &*call.layer {
             "batch_norm" | "layer_norm" | "group_norm" | "instance_norm" => "norm".into(),
             "embedding" => "embedded".into(),
-            block if block.starts_with("block") => "h".into(),
             layer => layer.replace("2d", "").replace("1d", ""),
         },
         Expr::Infix("+", _) => "sum".into(),

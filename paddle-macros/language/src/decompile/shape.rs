@@ -6,8 +6,12 @@ use paddle_core::layers::{Kind, Layer};
 use paddle_core::ops::Program;
 use paddle_core::program::VarId;
 
+use super::factor::Function;
 use super::parameters::Parameters;
 use super::tree::{Call, Expr, Statement};
+
+/// What numbers in the names of parameters are called.
+pub(super) const COUNTED: &str = "n";
 
 /// A statement, taken apart.
 #[derive(Clone, Debug)]
@@ -29,7 +33,7 @@ pub(super) enum Place {
     /// In the name of a parameter.
     Text,
     /// In an argument of this name.
-    Argument(&'static str),
+    Argument(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,14 +61,15 @@ impl Shape {
     pub(super) fn of(
         program: &Program,
         parameters: &Parameters,
+        functions: &[Function],
         words: &mut BTreeMap<String, u32>,
         statement: &Statement,
     ) -> Option<Self> {
         let Statement::Let { outputs, value } = statement else { return None };
         let mut value = value.clone();
-        let begins_a_part = (value.has_parameters() && !is_of_channels(&value)) || is_of_function(&value);
+        let begins_a_part = value.has_parameters() && !is_of_channels(&value);
         written_out(program, parameters, &mut value)?;
-        let mut reader = Reader { words, tokens: Vec::new(), numbers: Vec::new() };
+        let mut reader = Reader { functions, words, tokens: Vec::new(), numbers: Vec::new() };
         reader.read(&value, "number");
         let Reader { tokens, numbers, .. } = reader;
         Some(Shape { value, outputs: outputs.clone(), tokens, numbers, begins_a_part })
@@ -122,6 +127,7 @@ impl Shape {
 
 /// Takes expressions apart.
 struct Reader<'w> {
+    functions: &'w [Function],
     words: &'w mut BTreeMap<String, u32>,
     tokens: Vec<Token>,
     numbers: Vec<(Place, i64)>,
@@ -139,11 +145,13 @@ impl Reader<'_> {
     }
 
     /// Reads an expression, which stands in an argument of this name.
-    fn read(&mut self, value: &Expr, argument: &'static str) {
+    fn read(&mut self, value: &Expr, argument: &str) {
         match value {
             Expr::Value(var) => self.tokens.push(Token::Value(*var)),
             Expr::Word(word) => match number(word) {
-                Some(number) => self.number(Place::Argument(argument), number),
+                // A function takes it for names of parameters.
+                Some(number) if is_counted(argument) => self.number(Place::Text, number),
+                Some(number) => self.number(Place::Argument(argument.to_string()), number),
                 None => self.text(word),
             },
             Expr::Text(text) => {
@@ -162,8 +170,12 @@ impl Reader<'_> {
             Expr::Call(call) => {
                 self.text(format!("{}({}", call.layer, call.positional.len()));
                 for (at, part) in call.positional.iter().enumerate() {
-                    let known = Layer::find(&call.layer).and_then(|layer| layer.at(at));
-                    self.read(part, known.map_or("number", |known| known.name));
+                    let of_layer =
+                        Layer::find(&call.layer).and_then(|layer| layer.at(at)).map(|known| known.name);
+                    let function = self.functions.iter().find(|function| function.name == call.layer);
+                    let place = function.and_then(|function| at.checked_sub(function.values.len()));
+                    let of_function = function.zip(place).and_then(|(of, at)| of.numbers.get(at));
+                    self.read(part, of_layer.or(of_function.map(String::as_str)).unwrap_or("number"));
                 }
                 for (name, part) in &call.named {
                     self.text(*name);
@@ -194,7 +206,11 @@ fn with_defaults(call: &mut Call) {
             call.named.push((argument.name, Expr::word(default)));
         }
     }
-    call.named.sort_by_key(|(name, _)| layer.named.iter().position(|argument| argument.name == *name));
+    // What is about parameters stands last.
+    let is_about_parameters =
+        |name: &str| matches!(name, "param" | "init" | "bias_init" | "lr" | "decay" | "clip");
+    let place = |name: &str| layer.named.iter().position(|argument| argument.name == name);
+    call.named.sort_by_key(|(name, _)| (is_about_parameters(name), place(name)));
 }
 
 /// Leaves out of a call what has its default.
@@ -206,14 +222,14 @@ fn without_defaults(call: &mut Call) {
     });
 }
 
+/// Whether a number of a function is a part of names: `n`, `n2`.
+fn is_counted(argument: &str) -> bool {
+    argument.strip_prefix(COUNTED).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// Whether channels are normalised, which belongs to the layer before.
 fn is_of_channels(value: &Expr) -> bool {
     matches!(value, Expr::Call(call) if call.layer == "batch_norm")
-}
-
-/// Whether a function that was taken out is called.
-fn is_of_function(value: &Expr) -> bool {
-    matches!(value, Expr::Call(call) if call.layer.starts_with("block"))
 }
 
 /// Writes the parameters of all calls out as arguments. `None` if there is a branch.

@@ -6,6 +6,9 @@ use paddle_core::program::VarId;
 
 use super::error::Lack;
 
+/// What the names of functions that are taken out begin with.
+pub(super) const FUNCTION: &str = "block";
+
 /// The statements of a function, a branch or an iteration, and the values behind them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Body {
@@ -159,7 +162,9 @@ impl Expr {
             Expr::Value(_) | Expr::Word(_) | Expr::Text(_) | Expr::Lack(_) => false,
             Expr::List(parts) | Expr::Tuple(parts) => parts.iter().any(Expr::has_parameters),
             Expr::Call(call) => {
-                !call.parameters.is_empty() || call.positional.iter().any(Expr::has_parameters)
+                let names_them = call.named.iter().any(|(name, _)| *name == "param");
+                let is_one = names_them || !call.parameters.is_empty() || call.is_of_function();
+                is_one || call.positional.iter().any(Expr::has_parameters)
             }
             Expr::Infix(_, sides) => sides.iter().any(Expr::has_parameters),
             Expr::Prefix(_, x) => x.has_parameters(),
@@ -171,6 +176,11 @@ impl Expr {
 impl Call {
     pub(super) fn of(layer: impl Into<Cow<'static, str>>, positional: Vec<Expr>) -> Self {
         Call { layer: layer.into(), positional, named: Vec::new(), parameters: Vec::new() }
+    }
+
+    /// Whether a function is called that was taken out of the network.
+    pub(super) fn is_of_function(&self) -> bool {
+        self.layer.starts_with(FUNCTION)
     }
 
     pub(super) fn named(mut self, name: &'static str, value: Expr) -> Self {

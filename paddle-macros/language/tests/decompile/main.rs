@@ -78,3 +78,30 @@ fn layers_of_the_library() {
     }
     assert_eq!(text.matches("for ").count(), 1, "{text}");
 }
+
+/// What is repeated is a function, of which numbers are arguments.
+#[test]
+fn repetitions() {
+    let source = "|image: Tensor<f32, _, 3, 32, 32>| {
+        let mut h = conv2d(image, 8, 3, padding = 1, param = \"first\");
+        for (i, filters, stride) in [(0, 8, 1), (1, 16, 2), (2, 16, 1), (3, 32, 2)] {
+            let a = conv2d(h, filters, 3, stride = stride, padding = 1, bias = false, param = \"conv{i}_0\");
+            let a = batch_norm(a, act = relu, param = \"norm{i}_0\");
+            let a = conv2d(a, filters, 3, padding = 1, param = \"conv{i}_1\");
+            let b = conv2d(h, filters, 1, stride = stride, param = \"side{i}\");
+            h = relu(a + b);
+        }
+        softmax(fc(global_pool2d(h), 10, param = \"classes\"))
+    }";
+    let program = compile(source, &Options::new()).unwrap().only().unwrap().program;
+    let (text, other) = again("module", &program).unwrap();
+    same::same(&program, &other).unwrap();
+    let (function, network) = text.split_once("pub fn predict").unwrap();
+    assert!(
+        function.contains("    fn block1(x: _, filters: usize, stride: usize, n: usize) -> _ {"),
+        "{text}"
+    );
+    assert!(function.contains("param = \"norm{n}_0\"") && function.contains("relu("), "{text}");
+    assert_eq!((network.matches("block1(").count(), network.matches("conv2d(").count()), (4, 1), "{text}");
+    assert!(network.contains("= block1(h_2, 16, 2, 1);"), "{text}");
+}
