@@ -40,7 +40,7 @@
 //! | give it an operator of your own | [`operator`] |
 //! | keep it | [`files`], [`Network::save`]; [`Trainer::resume`], [`Options::checkpoint`] and [`checkpoint`] for the training |
 //! | measure it | [`test`](test()), [`metrics`], [`infer_each`] |
-//! | run it | [`infer`]; [`Network::load`] for those of PaddlePaddle |
+//! | run it | [`infer`]; [`Network::load`] for those of PaddlePaddle, [`Recorded`] for trainings of its |
 //! | answer many callers with it | [`batcher`]; `service`, behind the feature of that name |
 //! | test it | [`testing`] |
 //! | look into it | [`summary()`], [`Network::program`], [`RunStats`]; [`core`] has the levels below |
@@ -107,6 +107,7 @@ pub mod profile;
 mod progress;
 mod random;
 pub mod reader;
+mod recorded;
 mod row_sums;
 mod save;
 #[cfg(feature = "service")]
@@ -153,6 +154,7 @@ pub use parameter_name::{ParameterGroup, ParameterName};
 pub use parameters::{Networks, ParameterError, Parameters};
 pub use profile::Profile;
 pub use progress::Watch;
+pub use recorded::Recorded;
 pub use setting::SettingError;
 pub use summary::{Summary, summary, summary_with};
 pub use train_loop::Ended;

@@ -98,8 +98,7 @@ impl Network<Dynamic> {
     /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<(Self, Parameters), Error> {
         let model = file_of_model(path.as_ref())?;
-        let desc = ProgramDesc::decode(&read(&model)?);
-        let desc = desc.map_err(|error| FileFault::Wire(error).of(&model))?;
+        let desc = decoded(&model)?;
         let values = model.with_extension("pdiparams");
         let bytes = match read(&values) {
             Err(error) if error.fault.is_absence() => Vec::new(),
@@ -121,6 +120,11 @@ fn of_file(error: WireError, path: &Path) -> FileError {
 
 fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     disk::read(path).map_err(|error| FileFault::read(error).of(path))
+}
+
+/// The program in a file.
+pub(crate) fn decoded(path: &Path) -> Result<ProgramDesc, FileError> {
+    ProgramDesc::decode(&read(path)?).map_err(|error| of_file(error, path))
 }
 
 /// The `.pdmodel` file that a path means.

@@ -1,6 +1,7 @@
 //! Updaters: rules that compute a parameter's new value from its gradient.
 
 mod averaged;
+mod by_name;
 pub mod schedule;
 pub(crate) mod states;
 mod table;
@@ -9,6 +10,7 @@ use paddle_core::passes::optimize::Update;
 use paddle_core::program::BuildError;
 
 pub use self::averaged::Averaged;
+pub use self::by_name::ByName;
 pub use self::schedule::Schedule;
 pub use self::table::{
     AdaDelta, Adagrad, Adam, AdamW, Adamax, DecayedAdagrad, Ftrl, Lamb, Momentum, RmsProp, Sgd,

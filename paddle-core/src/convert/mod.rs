@@ -57,6 +57,7 @@
 //! | `from_wire/known_values.rs` | numbers and sizes that are known while a program is read |
 //! | `from_wire/rules/` | operators that are read otherwise than they are defined, a file for each family |
 //! | `from_wire/parameter_values.rs` | the values of parameters |
+//! | `recorded/` | trainings that PaddlePaddle recorded: what is updated how |
 //! | `export/` | the two files of a model for PaddlePaddle |
 //! | `export/legalise/` | programs → PaddlePaddle's own operators |
 
@@ -67,6 +68,8 @@ mod export;
 #[cfg(feature = "convert")]
 mod from_wire;
 mod parameter_options;
+#[cfg(feature = "convert")]
+mod recorded;
 mod to_wire;
 mod types;
 
@@ -77,5 +80,7 @@ pub use from_wire::{
     ConvertError, Fault, Unsupported, VariableFault, WirePlace, from_wire, is_known, load, load_params,
     load_to_train,
 };
+#[cfg(feature = "convert")]
+pub use recorded::{Recorded, load_recorded};
 pub use to_wire::{WireProgram, to_wire};
 pub use types::element;

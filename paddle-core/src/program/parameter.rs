@@ -229,6 +229,11 @@ impl<O: OpInterface> Program<O> {
     /// Marks a parameter as not trainable.
     pub(crate) fn keep(&mut self, parameter: VarId) {
         let options = ParameterOptions { trainable: false, ..self.parameter_options(parameter).clone() };
+        self.set_parameter_options(parameter, options);
+    }
+
+    /// Replaces the options of a parameter.
+    pub(crate) fn set_parameter_options(&mut self, parameter: VarId, options: ParameterOptions) {
         self.parameter_options.insert(parameter, options);
     }
 

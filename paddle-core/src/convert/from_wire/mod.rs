@@ -24,6 +24,8 @@ use self::operator::Reading;
 pub(super) use self::parameter_values::check_params;
 pub use self::parameter_values::load_params;
 pub use self::rules::is_known;
+pub(super) use self::rules::update_of;
+pub(super) use self::unsupported::load_recorded_forward;
 pub use self::unsupported::{Unsupported, load, load_to_train};
 use self::versions::Versions;
 use super::dialect::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR};
@@ -320,7 +322,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Adds the place of an operator to a fault.
-fn place(fault: Fault, block: usize, operator: usize, op: &OpDesc) -> ConvertError {
+pub(super) fn place(fault: Fault, block: usize, operator: usize, op: &OpDesc) -> ConvertError {
     let place = WirePlace { block, operator, op_type: op.r#type.clone(), source: source(op) };
     ConvertError { place: Some(Box::new(place)), fault }
 }
@@ -345,7 +347,7 @@ fn located(text: &str) -> Option<Located> {
 }
 
 /// The only variable of a slot.
-fn one<'a>(arguments: &'a [String], slot: &'static str) -> Result<&'a str, Fault> {
+pub(super) fn one<'a>(arguments: &'a [String], slot: &'static str) -> Result<&'a str, Fault> {
     match arguments {
         [name] => Ok(name),
         _ => Err(Fault::Slot { slot, found: arguments.len(), expected: 1 }),

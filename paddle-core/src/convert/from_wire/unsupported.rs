@@ -68,7 +68,7 @@ impl From<WireError> for Unsupported {
 /// # Errors
 /// All operators, attributes and types that are not supported, each with its place.
 pub fn load(program: &ProgramDesc) -> Result<Program, Unsupported> {
-    load_for(program, false)
+    load_for(program, None, false)
 }
 
 /// Reads a program like [`load`], but as one that can be trained: normalisation that was saved for inference computes
@@ -78,14 +78,22 @@ pub fn load(program: &ProgramDesc) -> Result<Program, Unsupported> {
 /// # Errors
 /// Those of [`load`].
 pub fn load_to_train(program: &ProgramDesc) -> Result<Program, Unsupported> {
-    load_for(program, true)
+    load_for(program, None, true)
 }
 
-fn load_for(program: &ProgramDesc, trains: bool) -> Result<Program, Unsupported> {
+/// Reads the forward part of a recorded training.
+pub(in crate::convert) fn load_recorded_forward(
+    program: &ProgramDesc,
+    startup: Option<&ProgramDesc>,
+) -> Result<Program, Unsupported> {
+    load_for(program, startup, true)
+}
+
+fn load_for(program: &ProgramDesc, startup: Option<&ProgramDesc>, trains: bool) -> Result<Program, Unsupported> {
     let mut reader = Reader::new(program, MEMORY)?;
     reader.trains = trains;
     reader.found = Some(Vec::new());
-    let result = reader.read(None);
+    let result = reader.read(startup);
     let mut faults = reader.found.unwrap_or_default();
     match result {
         Ok(()) if faults.is_empty() => return Ok(reader.program),

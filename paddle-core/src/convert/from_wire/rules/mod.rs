@@ -35,6 +35,7 @@ mod volumes;
 
 use self::constants::constant;
 pub(super) use self::constants::initializer;
+pub(in crate::convert) use self::updates::update_of;
 use crate::convert::derived::{self, float};
 use crate::convert::dialect::OURS;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
