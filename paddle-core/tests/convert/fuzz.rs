@@ -1,6 +1,6 @@
 //! Random changes to real programs and to our own: nothing panics, and what is read is well-formed.
 
-use paddle_core::convert::{from_wire, legalise, load, to_wire};
+use paddle_core::convert::{from_wire, legalise, load, load_recorded, to_wire};
 use paddle_core::ops::Program;
 use paddle_core::text;
 use paddle_core::wire::ProgramDesc;
@@ -69,5 +69,32 @@ fn programs_of_paddlepaddle() {
         let desc = read(&shared.join("fixtures").join(name));
         let accepted = fuzz(&desc, None, rounds, 0x2545_f491_4f6c_dd1d ^ seed);
         assert!(0 < accepted && accepted < rounds, "{name}: {accepted} of {rounds} are read");
+    }
+}
+
+/// A recorded training is understood, or refused with reasons.
+#[test]
+fn trainings_of_paddlepaddle() {
+    let Some(shared) = shared() else { return };
+    for (name, seed) in ["train_mlp_sgd", "train_lenet_adam", "train_lstm_momentum"].into_iter().zip(1..) {
+        let folder = shared.join("fixtures").join(name);
+        let [main, startup] = ["main", "startup"].map(|name| read(&folder.join(format!("{name}.pdprogram"))));
+        let mut random = Random::new(0x9e37_79b9 ^ seed, &[i64::MAX, i64::MIN, 1 << 31, 1 << 40]);
+        let (rounds, mut accepted) = (400, 0);
+        for _ in 0..rounds {
+            let mut changed = main.clone();
+            for _ in 0..=random.below(3) {
+                random.change(&mut changed);
+            }
+            match load_recorded(&changed, Some(&startup), &[]) {
+                Ok(recorded) => {
+                    accepted += 1;
+                    survives(&recorded.program);
+                    assert!(!recorded.updates.is_empty());
+                }
+                Err(unsupported) => assert!(!unsupported.faults.is_empty()),
+            }
+        }
+        assert!(0 < accepted && accepted < rounds, "{name}: {accepted} of {rounds} are understood");
     }
 }

@@ -12,6 +12,7 @@ mod hostile;
 mod legalise;
 mod moves;
 mod paddle;
+mod recorded;
 mod round_trip;
 mod sequences;
 mod values;
