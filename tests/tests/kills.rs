@@ -1,5 +1,5 @@
 //! A training whose process is killed again and again, and that runs out of room: it ends with the bits of one that was left
-//! alone. `PADDLE_KILLS=200 cargo test --test kills -- --nocapture` kills more often.
+//! alone. `PADDLE_KILLS=200 cargo test -p paddle-tests --test kills -- --nocapture` kills more often.
 #![cfg(unix)]
 
 use std::fs;

@@ -16,6 +16,7 @@ mod card;
 mod exported;
 mod model;
 #[path = "../oracle/process.rs"]
+#[expect(dead_code, reason = "the oracle asks one interpreter alone")]
 mod process;
 #[path = "../../../paddle-kernels/tests/support/queued.rs"]
 mod queued;

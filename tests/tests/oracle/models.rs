@@ -7,7 +7,8 @@ use paddle::core::ops::Program;
 use paddle::core::passes::test_mode::test_mode;
 
 use crate::MODELS;
-use crate::process::{Case, is_wanted, run, write};
+use crate::process::{Case, interpreters, is_wanted, run_in, write};
+use crate::support::tensor::Tensor;
 
 /// Outputs that PaddlePaddle gives in another order: texts of a beam search that are equally impossible, of which its `top_k`
 /// takes any.
@@ -40,8 +41,27 @@ fn exported_models_compute_the_same() {
             }
         }
     }
+    for (error, which) in &refused {
+        println!("{} not exported: {error}: {which:?}", which.len());
+    }
     let mut wrong = Vec::new();
-    for ((what, ours), theirs) in all.iter().zip(run("executor", &cases)) {
+    for interpreter in interpreters() {
+        for api in ["executor", "predictor"] {
+            let found = differences(&all, run_in(&interpreter, api, &cases));
+            println!("{} in the {api}: {} of {} the same", interpreter.display(), all.len() - found.len(), all.len());
+            for found in &found {
+                println!("  {found}");
+            }
+            wrong.extend(found);
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), all.len());
+}
+
+/// What PaddlePaddle computes otherwise, or does not compute.
+fn differences(all: &[(String, Vec<Tensor>)], theirs: Vec<Result<Vec<Tensor>, String>>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for ((what, ours), theirs) in all.iter().zip(theirs) {
         let theirs = match theirs {
             Ok(theirs) => theirs,
             Err(error) => {
@@ -50,16 +70,12 @@ fn exported_models_compute_the_same() {
             }
         };
         assert_eq!(theirs.len(), ours.len(), "{what}");
-        for (k, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
+        let differs = |(k, (ours, theirs)): (usize, (&Tensor, &Tensor))| {
             let what = format!("{what}, output {k}");
-            if let Some(difference) = theirs.compare(ours, 1e-4, 1e-5).err().filter(|_| what != OF_EQUALS) {
-                wrong.push(format!("{what}: {difference}"));
-            }
-        }
+            let difference = theirs.compare(ours, 1e-4, 1e-5).err().filter(|_| what != OF_EQUALS);
+            difference.map(|difference| format!("{what}: {difference}"))
+        };
+        wrong.extend(ours.iter().zip(&theirs).enumerate().find_map(differs));
     }
-    for (error, which) in &refused {
-        println!("{} not exported: {error}: {which:?}", which.len());
-    }
-    println!("{} networks", all.len());
-    assert!(wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), all.len());
+    wrong
 }

@@ -51,10 +51,19 @@ pub(crate) fn write(name: &str, model: &Export) -> PathBuf {
     prefix
 }
 
-/// What PaddlePaddle computes for each batch of each model, or why it does not.
+/// The interpreters with PaddlePaddle: those that `PADDLE_PYTHON` names, separated as in `PATH`. The first has 2.6.2.
+pub(crate) fn interpreters() -> Vec<PathBuf> {
+    let names = std::env::var_os("PADDLE_PYTHON").expect("PADDLE_PYTHON is the interpreter with PaddlePaddle");
+    std::env::split_paths(&names).collect()
+}
+
+/// What PaddlePaddle 2.6.2 computes for each batch of each model, or why it does not.
 pub(crate) fn run(api: &str, cases: &[Case]) -> Vec<Result<Vec<Tensor>, String>> {
-    let python =
-        std::env::var_os("PADDLE_PYTHON").expect("PADDLE_PYTHON is the interpreter with PaddlePaddle");
+    run_in(&interpreters()[0], api, cases)
+}
+
+/// What the PaddlePaddle of an interpreter computes for each batch of each model, or why it does not.
+pub(crate) fn run_in(python: &Path, api: &str, cases: &[Case]) -> Vec<Result<Vec<Tensor>, String>> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/run.py");
     let mut child = Command::new(python)
         .args([script.as_os_str(), api.as_ref()])
