@@ -96,13 +96,10 @@ fn of_folder(folder: &Path) -> Result<(f64, f64), String> {
     let rates = fed.remove("rate").map(|rates| rates.values.numbers());
     let costs = read("costs")["costs"].values.numbers();
     let varies = rates.as_ref().is_some_and(|rates| rates.iter().any(|rate| *rate != rates[0]));
-    train(&recorded, &Expected {
-        first: read("init"),
-        fed,
-        rates: rates.filter(|_| varies),
-        costs,
-        last: read("final"),
-    })
+    train(
+        &recorded,
+        &Expected { first: read("init"), fed, rates: rates.filter(|_| varies), costs, last: read("final") },
+    )
 }
 
 #[test]
@@ -117,7 +114,9 @@ fn trainings_of_a_folder() {
     for folder in &folders {
         let name = folder.file_name().unwrap().display();
         match of_folder(folder) {
-            Ok((cost, parameter)) => println!("{name:20} passed: costs {cost:.1e}, parameters {parameter:.1e}"),
+            Ok((cost, parameter)) => {
+                println!("{name:20} passed: costs {cost:.1e}, parameters {parameter:.1e}")
+            }
             Err(why) => {
                 println!("{name:20} FAILED: {why}");
                 failed.push(name.to_string());
@@ -145,8 +144,13 @@ fn trainings_beside_the_repository() {
         assert!((found - rate).abs() < 1e-6, "{name}: {found}");
         let read = |file: &str| npz::read(&folder.join(format!("{file}.npz")));
         let costs = read("losses")["loss"].values.numbers();
-        let expected =
-            Expected { first: read("init_params"), fed: read("data"), rates: None, costs, last: read("final_params") };
+        let expected = Expected {
+            first: read("init_params"),
+            fed: read("data"),
+            rates: None,
+            costs,
+            last: read("final_params"),
+        };
         let trained = train(&recorded, &expected);
         let (cost, parameter) = trained.unwrap_or_else(|error| panic!("{name}: {error}"));
         println!("{name}: costs {cost:.1e}, parameters {parameter:.1e}");

@@ -29,6 +29,8 @@ fn attribute(attr: &OpAttr) -> String {
         AttrType::String => format!("{:?}", attr.s.as_deref().unwrap_or_default()),
         AttrType::Ints => format!("{:?}", attr.ints),
         AttrType::Longs => format!("{:?}", attr.longs),
+        AttrType::Floats => format!("{:?}", attr.floats),
+        AttrType::Float64s => format!("{:?}", attr.float64s),
         AttrType::Block => format!("block {}", attr.block_idx.unwrap_or_default()),
         other => panic!("{other}"),
     };

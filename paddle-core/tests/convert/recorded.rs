@@ -78,7 +78,10 @@ fn a_training_is_understood() {
     let found =
         load_recorded(&program(vec![seed(1.0), clip, scale, sgd("w", "c", "r")]), None, &["b"]).unwrap();
     assert_eq!(found.updates.keys().collect::<Vec<_>>(), ["w"]);
-    assert_eq!((found.clip, found.decay, found.rate), (Some(paddle_core::passes::clip::Clip::Value(0.5)), None, None));
+    assert_eq!(
+        (found.clip, found.decay, found.rate),
+        (Some(paddle_core::passes::clip::Clip::Value(0.5)), None, None)
+    );
     let options = |name: &str| found.program.parameter_options(found.program.find(name).unwrap()).clone();
     assert_eq!((options("w").lr, options("w").trainable, options("v").trainable), (Some(0.25), true, false));
     assert_eq!(found.program.outputs().len(), 2);
@@ -89,7 +92,10 @@ fn what_is_no_training() {
     assert!(refused(vec![]).contains("no gradients are recorded"));
     assert!(refused(vec![seed(1.0)]).contains("no updates are recorded"));
     assert!(refused(vec![seed(1.0), seed(1.0), sgd("w", "w@GRAD", "rate")]).contains("several costs"));
-    assert!(refused(vec![seed(128.0), sgd("w", "w@GRAD", "rate")]).contains("`fill_constant` of 128; it has to be 1"));
+    assert!(
+        refused(vec![seed(128.0), sgd("w", "w@GRAD", "rate")])
+            .contains("`fill_constant` of 128; it has to be 1")
+    );
     let error = load_recorded(&program(vec![seed(1.0), sgd("w", "w@GRAD", "rate")]), None, &["no"]);
     assert!(error.unwrap_err().to_string().contains("`no`"));
 }
@@ -123,7 +129,8 @@ fn updates_that_settings_cannot_say() {
     let one_sided = refused(vec![seed(1.0), clip([-1.0, 0.5]), sgd("w", "c", "rate")]);
     assert!(one_sided.contains("clipped to -1 and 0.5"), "{one_sided}");
 
-    let norm = op(2, "clip_by_norm", &[("X", "w@GRAD")], &[("Out", "c")]).with_attr(OpAttr::float("max_norm", 1.0));
+    let norm =
+        op(2, "clip_by_norm", &[("X", "w@GRAD")], &[("Out", "c")]).with_attr(OpAttr::float("max_norm", 1.0));
     let one_of_two = refused(vec![seed(1.0), norm, sgd("w", "c", "rate"), sgd("v", "v@GRAD", "rate")]);
     assert!(one_of_two.contains("not all of them alike"), "{one_of_two}");
 
@@ -149,7 +156,10 @@ fn updates_that_settings_cannot_say() {
     assert!(l1.contains("some parameters decay by L1"), "{l1}");
 
     let rates = refused(vec![seed(1.0), sgd("w", "w@GRAD", "rate"), sgd("v", "v@GRAD", "other_rate")]);
-    assert!(rates.contains("the learning rate is `other_rate`, but that of another update is `rate`"), "{rates}");
+    assert!(
+        rates.contains("the learning rate is `other_rate`, but that of another update is `rate`"),
+        "{rates}"
+    );
     let twice = refused(vec![seed(1.0), sgd("w", "w@GRAD", "rate"), sgd("w", "w@GRAD", "rate")]);
     assert!(twice.contains("`w` is updated twice"), "{twice}");
 }

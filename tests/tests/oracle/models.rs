@@ -48,7 +48,12 @@ fn exported_models_compute_the_same() {
     for interpreter in interpreters() {
         for api in ["executor", "predictor"] {
             let found = differences(&all, run_in(&interpreter, api, &cases));
-            println!("{} in the {api}: {} of {} the same", interpreter.display(), all.len() - found.len(), all.len());
+            println!(
+                "{} in the {api}: {} of {} the same",
+                interpreter.display(),
+                all.len() - found.len(),
+                all.len()
+            );
             for found in &found {
                 println!("  {found}");
             }

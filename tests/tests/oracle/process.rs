@@ -53,7 +53,8 @@ pub(crate) fn write(name: &str, model: &Export) -> PathBuf {
 
 /// The interpreters with PaddlePaddle: those that `PADDLE_PYTHON` names, separated as in `PATH`. The first has 2.6.2.
 pub(crate) fn interpreters() -> Vec<PathBuf> {
-    let names = std::env::var_os("PADDLE_PYTHON").expect("PADDLE_PYTHON is the interpreter with PaddlePaddle");
+    let names =
+        std::env::var_os("PADDLE_PYTHON").expect("PADDLE_PYTHON is the interpreter with PaddlePaddle");
     std::env::split_paths(&names).collect()
 }
 

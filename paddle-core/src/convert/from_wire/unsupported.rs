@@ -89,7 +89,11 @@ pub(in crate::convert) fn load_recorded_forward(
     load_for(program, startup, true)
 }
 
-fn load_for(program: &ProgramDesc, startup: Option<&ProgramDesc>, trains: bool) -> Result<Program, Unsupported> {
+fn load_for(
+    program: &ProgramDesc,
+    startup: Option<&ProgramDesc>,
+    trains: bool,
+) -> Result<Program, Unsupported> {
     let mut reader = Reader::new(program, MEMORY)?;
     reader.trains = trains;
     reader.found = Some(Vec::new());

@@ -73,10 +73,15 @@ fn cost(block: &BlockDesc) -> Result<&str, ConvertError> {
     }
     let value = seed.attr_float("value")?.unwrap_or(0.0);
     if seed.r#type != "fill_constant" || value != 1.0 {
-        return Err(form(format!("the gradient of the cost is `{}` of {value}; it has to be 1", seed.r#type)));
+        return Err(form(format!(
+            "the gradient of the cost is `{}` of {value}; it has to be 1",
+            seed.r#type
+        )));
     }
     let name = seed.output("Out").first().and_then(|name| name.strip_suffix(GRADIENT));
-    name.ok_or_else(|| form(format!("what begins the gradients writes no variable that ends in `{GRADIENT}`")))
+    name.ok_or_else(|| {
+        form(format!("what begins the gradients writes no variable that ends in `{GRADIENT}`"))
+    })
 }
 
 /// Block 0 and the blocks that its forward operators own, in order.

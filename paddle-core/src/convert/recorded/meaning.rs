@@ -102,7 +102,8 @@ impl<'a> Meanings<'a> {
             }
         }
         if self.updates.is_empty() && self.faults.is_empty() {
-            self.faults.push(form("no updates are recorded: no operator changes a parameter by its gradient"));
+            self.faults
+                .push(form("no updates are recorded: no operator changes a parameter by its gradient"));
         }
     }
 
@@ -110,10 +111,12 @@ impl<'a> Meanings<'a> {
         if let Some(update) = update_of(op)? {
             return self.update(op, update, startup);
         }
-        let not_known = || Fault::Form {
+        let not_known = || {
+            Fault::Form {
             message: "it stands between gradients and updates, but is none of the operators there that are known: those of \
                       clipping, decay and updates"
                 .to_string(),
+        }
         };
         let inputs = op.inputs.iter().flat_map(|slot| &slot.arguments);
         let inputs = inputs.map(|name| self.meaning(name).ok_or_else(not_known));
@@ -151,7 +154,9 @@ impl<'a> Meanings<'a> {
         let number = |name: &str, default| -> Result<f64, Fault> { Ok(float(op, name)?.unwrap_or(default)) };
         Ok(match (op.r#type.as_str(), inputs) {
             ("fill_constant", []) => Some(Number(constant(op)?)),
-            ("merge_selected_rows" | "get_tensor_from_selected_rows" | "assign", [same]) => Some(same.clone()),
+            ("merge_selected_rows" | "get_tensor_from_selected_rows" | "assign", [same]) => {
+                Some(same.clone())
+            }
             ("sign", [Parameter(of)]) => Some(Signs(of)),
             ("scale", [of]) if number("bias", 0.0)? == 0.0 => {
                 let factor = number("scale", 1.0)?;
@@ -170,13 +175,17 @@ impl<'a> Meanings<'a> {
             {
                 Some(Gradient(super::meaning::Gradient { decay: Some(*decay), ..gradient.clone() }))
             }
-            ("squared_l2_norm", [Gradient(gradient)]) if gradient.clip.is_none() && gradient.decay.is_none() => {
+            ("squared_l2_norm", [Gradient(gradient)])
+                if gradient.clip.is_none() && gradient.decay.is_none() =>
+            {
                 Some(Squares(BTreeSet::from([gradient.of])))
             }
             ("sum" | "elementwise_add", all) => {
                 let parts = all.iter().map(|part| if let Squares(of) = part { Some(of) } else { None });
                 let parts: Option<Vec<_>> = parts.collect();
-                parts.filter(|parts| !parts.is_empty()).map(|parts| Squares(parts.into_iter().flatten().copied().collect()))
+                parts
+                    .filter(|parts| !parts.is_empty())
+                    .map(|parts| Squares(parts.into_iter().flatten().copied().collect()))
             }
             ("sqrt", [Squares(of)]) => Some(Norm(of.clone())),
             ("elementwise_max", [Number(bound), Norm(of)] | [Norm(of), Number(bound)]) => {
@@ -192,7 +201,8 @@ impl<'a> Meanings<'a> {
             ("clip", [Gradient(gradient)]) => {
                 let (min, max) = (number("min", 0.0)?, number("max", 0.0)?);
                 if min != -max {
-                    let message = format!("gradients are clipped to {min} and {max}; only -x and x are supported");
+                    let message =
+                        format!("gradients are clipped to {min} and {max}; only -x and x are supported");
                     return Err(Fault::Form { message });
                 }
                 clipped(gradient, Clip::Value(max))
@@ -206,7 +216,8 @@ impl<'a> Meanings<'a> {
         let wrong = |message: String| Fault::Form { message };
         let [of, gradient, rate] = ["Param", "Grad", "LearningRate"].map(|slot| one(op.input(slot), slot));
         let (of, gradient_name, rate) = (of?, gradient?, rate?);
-        let Some(Meaning::Gradient(gradient)) = self.meaning(gradient_name).filter(|_| self.lasting.contains_key(of))
+        let Some(Meaning::Gradient(gradient)) =
+            self.meaning(gradient_name).filter(|_| self.lasting.contains_key(of))
         else {
             // What made it was reported.
             if self.faults.is_empty() {
@@ -224,7 +235,9 @@ impl<'a> Meanings<'a> {
         };
         match self.rate {
             Some(other) if other != rate => {
-                return Err(wrong(format!("the learning rate is `{rate}`, but that of another update is `{other}`")));
+                return Err(wrong(format!(
+                    "the learning rate is `{rate}`, but that of another update is `{other}`"
+                )));
             }
             _ => self.rate = Some(rate),
         }

@@ -9,9 +9,7 @@ use crate::passes::optimize::Decay;
 use crate::program::ParameterOptions;
 
 /// The clipping and the decay of all parameters; none where those of parameters differ, and options can say so.
-pub(super) fn common(
-    updates: &BTreeMap<&str, Updated<'_>>,
-) -> Result<(Option<Clip>, Option<Decay>), String> {
+pub(super) fn common(updates: &BTreeMap<&str, Updated<'_>>) -> Result<(Option<Clip>, Option<Decay>), String> {
     let names: BTreeSet<&str> = updates.keys().copied().collect();
     for (name, updated) in updates.iter().filter(|(_, updated)| !updated.clipped_with.is_empty()) {
         let with = &updated.clipped_with;
@@ -26,7 +24,9 @@ pub(super) fn common(
     let clip = same(updates.values().map(|updated| updated.gradient.clip));
     let of_value = all(|updated| matches!(updated.gradient.clip, None | Some(Clip::Value(_))));
     if clip.is_none() && !of_value {
-        return Err("gradients are clipped by norms, but not all of them alike, which is not supported".to_string());
+        return Err(
+            "gradients are clipped by norms, but not all of them alike, which is not supported".to_string()
+        );
     }
     let decay = same(updates.values().map(|updated| updated.gradient.decay));
     let of_l2 = all(|updated| matches!(updated.gradient.decay, None | Some(Decay::L2(_))));

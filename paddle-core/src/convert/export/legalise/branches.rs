@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::row_spaces::{Chosen, Known};
+use super::while_loop::zero;
 use super::{LegaliseError, Legaliser, mask_type};
 use crate::convert::types::element;
-use crate::ops::{Fill, Operator};
+use crate::ops::Operator;
 use crate::program::{BlockId, DType, Type, VarId};
 use crate::wire::{OpAttr, OpDesc, VarKind};
 
@@ -36,7 +37,7 @@ impl Legaliser<'_> {
     /// Whether the mask is true for any row.
     pub(super) fn any(&mut self, at: usize, mask: String) -> String {
         let any = OpDesc::new("reduce_any")
-            .with_attr(OpAttr::longs("dim", [0]))
+            .with_attr(OpAttr::ints("dim", [0]))
             .with_attr(OpAttr::bool("keep_dim", false))
             .with_attr(OpAttr::bool("reduce_all", true))
             .with_attr(OpAttr::int("in_dtype", -1))
@@ -49,22 +50,26 @@ impl Legaliser<'_> {
         let program = self.program;
         let column = mask_type(program.ty(operator.inputs[0]).rows);
         let mask = self.mask(at, operator, operator.inputs[0])?;
-        // If only the number of a branch's rows matters, the mask's own rows stand for them.
-        let counts = self.split(at, mask.clone(), mask.clone(), &column, "split_lod_tensor", true);
+        // If only the number of a branch's rows matters, their numbers stand for them.
+        let counts = self.sides(at, &mask);
         let not = self.step(at, OpDesc::new("logical_not"), mask.clone(), &column);
         let mut sides = Vec::with_capacity(2);
         for (i, (of_side, count)) in [mask.clone(), not].into_iter().zip(counts).enumerate() {
             let block = operator.blocks[i];
             if let Some(rows) = program.block(block).rows {
                 self.enter(rows, Chosen::Mask { mask: mask.clone(), side: i == 0 });
-                self.note(at, rows, Known::Count, count.clone());
+                self.note(at, rows, Known::Count, count);
             }
             let any = self.any(at, of_side);
             let results = self.results(at, block);
             for (&result, to) in program.block(block).results.iter().zip(&results) {
-                self.without_rows(at, operator, count.clone(), program.ty(result), to.clone())?;
+                let ty = program.ty(result);
+                if ty.dims.iter().any(|dim| dim.constant().is_none()) {
+                    return self.refuse(operator, "the sizes of results have to be numbers");
+                }
+                self.without_rows(at, ty, to.clone());
             }
-            let numbers = self.numbers_of_results(at, block, &count);
+            let numbers = self.numbers_of_results(at, block);
             self.branch(at, operator, any, block, &results, &numbers)?;
             sides.push(results.into_iter().zip(numbers).collect::<Vec<_>>());
         }
@@ -80,9 +85,7 @@ impl Legaliser<'_> {
                 }
                 ((yes, _), (no, _)) => {
                     let sides = [yes, no].map(|side| self.without_offsets(at, side, ty));
-                    let out = self.declare(at, called, ty);
-                    self.merge(at, &mask, sides, out.clone());
-                    out
+                    self.merge(at, &mask, sides, ty, called)
                 }
             };
             self.names.insert(output, out);
@@ -92,7 +95,7 @@ impl Legaliser<'_> {
 
     /// For each result of a branch that consists of whole sequences, a variable for the numbers of its tokens. It is
     /// empty if the branch does not run.
-    fn numbers_of_results(&mut self, at: usize, block: BlockId, count: &str) -> Vec<Option<String>> {
+    fn numbers_of_results(&mut self, at: usize, block: BlockId) -> Vec<Option<String>> {
         let program = self.program;
         let rows = program.block(block).rows;
         let mut numbers = Vec::new();
@@ -101,7 +104,7 @@ impl Legaliser<'_> {
             numbers.push((ty.rows != rows).then(|| {
                 let list = Type { rows: ty.rows, ..Type::scalar(DType::I64) };
                 let to = self.declare(at, "numbers", &list);
-                self.fill_rows(at, count.to_string(), &Fill::zeros(list), vec![-1], to.clone());
+                self.without_rows(at, &list, to.clone());
                 to
             }));
         }
@@ -141,18 +144,9 @@ impl Legaliser<'_> {
 
     /// Gives a variable no rows, for a branch that does not run. Otherwise the variable would keep the rows of an
     /// earlier run.
-    fn without_rows(
-        &mut self,
-        at: usize,
-        operator: &Operator,
-        sample: String,
-        ty: &Type,
-        to: String,
-    ) -> Result<(), LegaliseError> {
-        if ty.dims.iter().any(|dim| dim.constant().is_none()) {
-            return self.refuse(operator, "the sizes of results have to be numbers");
-        }
-        self.fill_like(at, operator, sample, &Fill::zeros(ty.clone()), to)
+    fn without_rows(&mut self, at: usize, ty: &Type, to: String) {
+        let sizes = ty.dims.iter().filter_map(|dim| dim.constant());
+        self.fill(at, zero(ty.dtype), ty.dtype, std::iter::once(0).chain(sizes).collect(), to);
     }
 
     /// A block that runs if a scalar condition holds. It then copies its results to variables around it.

@@ -5,17 +5,21 @@
 //!
 //! | ours | PaddlePaddle's |
 //! | --- | --- |
-//! | `if` per row | each branch in a `conditional_block`, run if the mask has a row for it; `merge_lod_tensor` |
+//! | `if` per row | each branch in a `conditional_block`, run if the mask has a row for it; its rows by `gather`, and sorted again behind both |
 //! | a value on the rows of a block | see `row_spaces.rs` |
 //! | whole sequences of these rows | `gather`, by the numbers of their tokens |
 //! | `if` on a scalar | two `conditional_block`s and `select_input` |
 //! | `while` | `while`: state in variables that the body overwrites at its end; the condition block stands before the loop and at the end of the body |
 //! | `while` per row | the same, with a mask of the rows that are still in the loop, whose state is split off and merged again |
-//! | `for` | `lod_rank_table`, `while`; arrays of items and of the values that iterations give; state that shrinks |
+//! | `for` | `while`; rows in the order of their lengths, of which an iteration takes the first ones; the values that iterations give, joined and sorted |
 //! | the order of iterations | none: values are stored in the order of the sequences |
 //! | a constant with rows | `fill_constant_batch_size_like` a value that has them |
 //! | the tokens of sequences, if an operator works along them or they are fetched | `lod_reset` to the offsets of an input, or to computed ones |
 //! | windows along sequences, and their product with filters | `sequence_conv` |
+//!
+//! PaddlePaddle's own forms of the last three (`split_lod_tensor`, rank tables, arrays) are not used: the passes of its default
+//! predictor fail on them, and later releases do not have them. Instead an iteration copies what was collected before, as a
+//! cost of its own: their number times the tokens.
 //!
 //! A branch without rows must not run, as the real kernels refuse matrices without rows. Its results then have no rows
 //! either. This has to be written, as a variable keeps its value from an earlier run.
@@ -29,6 +33,7 @@
 //! | `row_spaces.rs` | how values come into a block that runs on some of their rows, and the variables that describe row spaces |
 //! | `sequence_positions.rs` | sequences of some of the rows |
 //! | `branches.rs` | `if` |
+//! | `unread.rs` | what nothing reads |
 //! | `while_loop.rs`, `while_per_row.rs`, `for_per_row.rs` | loops: on everything, on rows that leave one by one, along sequences |
 
 mod branches;
@@ -38,6 +43,7 @@ mod operators;
 mod row_spaces;
 mod sequence_positions;
 mod sequences;
+mod unread;
 mod weaker_kernels;
 mod while_loop;
 mod while_per_row;
@@ -127,6 +133,7 @@ pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
         homes: BTreeMap::new(),
         known: BTreeMap::new(),
         chosen: BTreeMap::new(),
+        sides: BTreeMap::new(),
     };
     let global = to.new_block(None);
     to.blocks[global].vars.push(holder(FEED, VarKind::FeedMinibatch));
@@ -163,6 +170,7 @@ pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
         let fetch = OpDesc::new("fetch").with_input("X", [name]).with_output("Out", [FETCH]);
         to.push(global, fetch.with_attr(OpAttr::int("col", column as i32)));
     }
+    to.leave_out_unread();
     let version = Version { version: Some(PADDLE_VERSION), ..Version::default() };
     Ok(ProgramDesc { blocks: to.blocks, version: Some(version), ..ProgramDesc::default() })
 }
@@ -201,6 +209,8 @@ struct Legaliser<'a> {
     known: BTreeMap<RowsId, Vec<(Known, usize, String)>>,
     /// How the rows of blocks are chosen.
     chosen: BTreeMap<RowsId, Chosen>,
+    /// The numbers of the rows on both sides of a mask, by the block in which they are computed, and the mask.
+    sides: BTreeMap<(usize, String), [String; 2]>,
 }
 
 impl Legaliser<'_> {

@@ -67,7 +67,7 @@ impl Legaliser<'_> {
             Op::Select(_) => self.of_one_shape(at, operator, None),
             Op::Unary(op) => self.unary(at, operator, op),
             Op::Transpose(_) => self.transpose(at, operator),
-            Op::Fill(op) => self.fill(at, operator, op),
+            Op::Fill(op) => self.constant_of(at, operator, op),
             Op::Gather(_) => self.gather_by_list(at, operator),
             Op::OneHot(op) => self.sized(at, operator, std::slice::from_ref(&op.depth)),
             Op::Range(op) => self.range(at, operator, op),
@@ -309,11 +309,20 @@ impl Legaliser<'_> {
     }
 
     /// A constant. If it has rows, their number comes from a variable that has them.
-    fn fill(&mut self, at: usize, operator: &Operator, op: &Fill) -> Result<(), LegaliseError> {
+    fn constant_of(&mut self, at: usize, operator: &Operator, op: &Fill) -> Result<(), LegaliseError> {
         if op.ty.dims.iter().any(|dim| dim.constant().is_none()) {
             return self.refuse(operator, "a constant's sizes have to be numbers");
         }
-        let Some(rows) = op.ty.rows else { return self.same(at, operator) };
+        let Some(rows) = op.ty.rows else {
+            if op.ty.rank() == 0 && op.ty.dtype == DType::F32 {
+                // The predictor's kernels fail on scalars that its `fill_constant` makes.
+                let out =
+                    self.emit(at, AssignValue { values: vec![op.value], ty: op.ty.clone() }, &[], &op.ty);
+                self.names.insert(operator.outputs[0], out);
+                return Ok(());
+            }
+            return self.same(at, operator);
+        };
         let count = self.need(at, operator, rows, Known::Count)?;
         let out = self.define(at, operator.outputs[0]);
         self.fill_like(at, operator, count, op, out)

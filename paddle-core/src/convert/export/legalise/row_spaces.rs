@@ -2,14 +2,15 @@
 //!
 //! | rows of the block | operators that bring a value from outside |
 //! | --- | --- |
-//! | of a branch, or still in a `while` | `split_lod_tensor` |
-//! | still in a `for` | `reorder_lod_tensor_by_rank` before the loop, `shrink_rnn_memory` in it |
-//! | tokens that come to an iteration of a `for` | `lod_tensor_to_array` before the loop, `read_from_array` in it |
-//! | sequences of these rows | `split_lod_tensor` as well; in a `for`, `gather` by the numbers of their tokens |
+//! | of a branch, or still in a `while` | `gather`, by the places at which a mask is true or false |
+//! | still in a `for` | `gather` in the order of lengths before the loop, and of the first ones in it |
+//! | tokens that come to an iteration of a `for` | `gather`, by the beginnings of the sequences plus the number of the iteration |
+//! | sequences of these rows | `gather`, by the numbers of their tokens |
 //! | tokens in the order of iterations | none: they stay in the order of the sequences |
 
+use super::sequence_positions::list;
 use super::sequences::lod_reset;
-use super::{LegaliseError, Legaliser};
+use super::{LegaliseError, Legaliser, mask_type};
 use crate::convert::to_wire::constants::fill_value;
 use crate::convert::to_wire::operators::describe;
 use crate::convert::types::element;
@@ -52,10 +53,12 @@ pub(super) enum Chosen {
     Longest {
         /// The block around the loop.
         outside: usize,
-        /// The variable of the rank table.
-        table: String,
-        /// The variable that counts the iterations.
-        step: String,
+        /// The numbers of the rows, longest first.
+        order: String,
+        /// The places of these rows in that order: the first ones.
+        first: String,
+        /// The number of the token that each of them has in this iteration.
+        tokens: String,
     },
 }
 
@@ -200,11 +203,6 @@ impl Legaliser<'_> {
                 self.without_offsets(at, tokens, &Type::with_rows(DType::F32, rows, []))
             }
             (Known::Count, RowOrigin::Part { .. }) => self.known(at, rows, Known::Numbers)?,
-            (Known::Numbers, RowOrigin::Part { of }) if self.mask_of_sequences(at, of, rows).is_some() => {
-                let count = self.known(at, of, Known::Count)?;
-                let all = self.numbers_of_rows(at, count, of);
-                self.moved(at, all, &Type::with_rows(DType::I64, of, []), rows, "numbers")?
-            }
             (Known::Lengths | Known::Starts | Known::Numbers, RowOrigin::Part { of }) => {
                 self.part(at, rows, of)?;
                 return self.known(at, rows, what);
@@ -212,7 +210,7 @@ impl Legaliser<'_> {
             (Known::Count, RowOrigin::Active { steps }) => {
                 let lengths = self.known(at, steps, Known::Lengths)?;
                 let ty = Type { rows: self.program.source_of(rows), ..Type::scalar(DType::I64) };
-                self.moved(at, lengths, &ty, rows, "shrink_rnn_memory")?
+                self.moved(at, lengths, &ty, rows, "lengths")?
             }
             _ => return None,
         };
@@ -252,95 +250,67 @@ impl Legaliser<'_> {
         if program.is_reordered(to) {
             return Some(x);
         }
-        if let RowOrigin::Part { of } = program.row_space(to).origin {
-            if let Some((mask, side)) = self.mask_of_sequences(at, of, to) {
-                let x = self.at_offsets(at, x, ty, of);
-                let [yes, no] = self.split(at, x, mask, &out, called, side);
-                let own = if side { yes } else { no };
-                if self.find(at, to, Known::Offsets).is_none() {
-                    self.note(at, to, Known::Offsets, own.clone());
-                }
-                return Some(own);
-            }
+        if let RowOrigin::Part { .. } = program.row_space(to).origin {
             let numbers = self.known(at, to, Known::Numbers)?;
             return Some(self.take(at, x, numbers, &out, called));
         }
         match self.chosen.get(&to).cloned()? {
             Chosen::All => Some(x),
             Chosen::Mask { mask, side } => {
-                let x = self.without_offsets(at, x, ty);
-                let [yes, no] = self.split(at, x, mask, &out, called, side);
-                Some(if side { yes } else { no })
+                let [yes, no] = self.sides(at, &mask);
+                Some(self.take(at, x, if side { yes } else { no }, &out, called))
             }
-            Chosen::Longest { outside, table, step } => {
-                // The work is done before the loop, if the value is there.
-                let home = if self.homes.get(&x).is_some_and(|&home| self.is_within(outside, home)) {
-                    outside
-                } else {
-                    at
-                };
+            Chosen::Longest { outside, order, first, tokens } => {
                 let rows_of_iterations = program.steps_of_loop(to);
-                if let Some(steps) = rows_of_iterations.filter(|_| rows_of_iterations == ty.rows) {
-                    let x = self.at_offsets(home, x, ty, steps);
-                    let array = self.array(home, x, &table, &out, &format!("{called}.array"));
-                    return Some(self.read_element(at, array, step, &out, called));
+                if rows_of_iterations.is_some() && rows_of_iterations == ty.rows {
+                    return Some(self.take(at, x, tokens, &out, called));
                 }
-                let x = self.by_rank(home, x, ty, &table);
-                let out = self.declare(at, called, &out);
-                let shrink = OpDesc::new("shrink_rnn_memory")
-                    .with_input("X", [x])
-                    .with_input("RankTable", [table])
-                    .with_input("I", [step])
-                    .with_output("Out", [out.clone()]);
-                self.push(at, shrink);
-                Some(out)
+                // The work is done before the loop, if the value is there.
+                let is_outside = self.homes.get(&x).is_some_and(|&home| self.is_within(outside, home));
+                let sorted = format!("{called}.longest_first");
+                let x = self.take(if is_outside { outside } else { at }, x, order, ty, &sorted);
+                Some(self.take(at, x, first, &out, called))
             }
         }
     }
 
-    /// The mask that chooses the rows of a part, if the sequences belong to the rows around. It splits sequences as
-    /// well.
-    fn mask_of_sequences(&mut self, at: usize, of: RowsId, part: RowsId) -> Option<(String, bool)> {
-        let program = self.program;
-        let rows = program.row_space(part).parent?;
-        let Some(Chosen::Mask { mask, side }) = self.chosen.get(&rows).cloned() else { return None };
-        let is_around = program.row_space(of).parent == program.source_of(rows);
-        self.known(at, of, Known::Offsets).filter(|_| is_around).map(|_| (mask, side))
+    /// The numbers of the rows on both sides of a mask.
+    pub(super) fn sides(&mut self, at: usize, mask: &str) -> [String; 2] {
+        if let Some(sides) = self.sides.get(&(at, mask.to_string())) {
+            return sides.clone();
+        }
+        let truth = list(DType::Bool);
+        let yes = self.reshaped_to(at, mask.to_string(), &mask_type(None), &truth, vec![-1]);
+        let no = self.step(at, OpDesc::new("logical_not"), yes.clone(), &truth);
+        let sides = [yes, no].map(|side| self.places(at, side));
+        self.sides.insert((at, mask.to_string()), sides.clone());
+        sides
     }
 
-    /// Splits rows by a mask. The rows on `side` get a name.
-    pub(super) fn split(
+    /// The numbers of the elements of a list that are true, as a column.
+    pub(super) fn places(&mut self, at: usize, truth: String) -> String {
+        let out = self.declare(at, "where_index", &Type::new(DType::I64, [-1, 1]));
+        let places =
+            OpDesc::new("where_index").with_input("Condition", [truth]).with_output("Out", [out.clone()]);
+        self.push(at, places);
+        out
+    }
+
+    /// Merges the rows of both sides of a mask.
+    pub(super) fn merge(
         &mut self,
         at: usize,
-        x: String,
-        mask: String,
+        mask: &str,
+        [yes, no]: [String; 2],
         ty: &Type,
         called: &str,
-        side: bool,
-    ) -> [String; 2] {
-        let own = self.declare(at, called, ty);
-        let rest = self.declare(at, "split_lod_tensor", ty);
-        let [yes, no] = if side { [own, rest] } else { [rest, own] };
-        let desc = OpDesc::new("split_lod_tensor")
-            .with_input("X", [x])
-            .with_input("Mask", [mask])
-            .with_output("OutTrue", [yes.clone()])
-            .with_output("OutFalse", [no.clone()])
-            .with_attr(OpAttr::int("level", 0));
-        self.push(at, desc);
-        [yes, no]
-    }
-
-    /// Merges the rows of both sides of a mask into a variable.
-    pub(super) fn merge(&mut self, at: usize, mask: &str, [yes, no]: [String; 2], out: String) {
-        let desc = OpDesc::new("merge_lod_tensor")
-            .with_input("X", [mask])
-            .with_input("Mask", [mask])
-            .with_input("InTrue", [yes])
-            .with_input("InFalse", [no])
-            .with_output("Out", [out])
-            .with_attr(OpAttr::int("level", 0));
-        self.push(at, desc);
+    ) -> String {
+        let sides = self.sides(at, mask);
+        let both = self.joined(at, [&yes, &no], ty);
+        let numbers = self.joined(at, [&sides[0], &sides[1]], &Type::new(DType::I64, [-1, 1]));
+        let numbers =
+            self.reshaped_to(at, numbers, &Type::new(DType::I64, [-1, 1]), &list(DType::I64), vec![-1]);
+        self.sorted(at, both, numbers, ty, called)
     }
 
     /// The rows with these numbers. PaddlePaddle does not gather truth values.
@@ -421,11 +391,16 @@ impl Legaliser<'_> {
     /// A variable with one number, or a list of them.
     pub(super) fn constant(&mut self, at: usize, value: Number, ty: &Type, called: &str) -> String {
         let out = self.declare(at, called, ty);
-        let shape: Vec<i64> = ty.dims.iter().filter_map(|dim| dim.constant()).collect();
-        let mut fill = OpDesc::new("fill_constant").with_output("Out", [out.clone()]);
-        fill.attrs.extend([OpAttr::longs("shape", shape), OpAttr::int("dtype", element(ty.dtype).into())]);
+        let shape = ty.dims.iter().filter_map(|dim| dim.constant()).collect();
+        self.fill(at, value, ty.dtype, shape, out.clone());
+        out
+    }
+
+    /// Fills a variable with a number.
+    pub(super) fn fill(&mut self, at: usize, value: Number, dtype: DType, shape: Vec<i64>, out: String) {
+        let mut fill = OpDesc::new("fill_constant").with_output("Out", [out]);
+        fill.attrs.extend([OpAttr::longs("shape", shape), OpAttr::int("dtype", element(dtype).into())]);
         fill.attrs.extend(fill_value(value));
         self.push(at, fill);
-        out
     }
 }

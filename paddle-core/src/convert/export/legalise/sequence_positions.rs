@@ -6,7 +6,7 @@
 use super::Legaliser;
 use super::row_spaces::Known;
 use super::sequences::lod_reset;
-use crate::ops::{Binary, BinaryKind, Concat, CumSum, Fill, Number, PoolType, SequencePool};
+use crate::ops::{Binary, BinaryKind, Concat, CumSum, Fill, Number, PoolType, Scale, SequencePool};
 use crate::program::{DType, Dim, RowsId, Type};
 use crate::wire::{OpAttr, OpDesc};
 
@@ -108,10 +108,26 @@ impl Legaliser<'_> {
     /// For each token, the number of its row plus the number of tokens before it.
     pub(super) fn spread(&mut self, at: usize, x: String, lengths: String) -> String {
         let each = self.repeated(at, x, lengths.clone());
+        let places = self.numbers_of_tokens(at, lengths);
+        self.emit(at, Binary { kind: BinaryKind::Add }, &[&each, &places], &list(DType::I64))
+    }
+
+    /// The numbers of the tokens that change places with them if each sequence is turned round: the first number of the
+    /// sequence plus the last one, minus its own.
+    pub(super) fn reversed(&mut self, at: usize, starts: String, lengths: String) -> String {
+        let numbers = list(DType::I64);
+        let twice = self.emit(at, Scale { scale: 2.0, bias: -1.0 }, &[&starts], &numbers);
+        let both = self.emit(at, Binary { kind: BinaryKind::Add }, &[&twice, &lengths], &numbers);
+        let each = self.repeated(at, both, lengths.clone());
+        let places = self.numbers_of_tokens(at, lengths);
+        self.emit(at, Binary { kind: BinaryKind::Sub }, &[&each, &places], &numbers)
+    }
+
+    /// The numbers of all tokens of sequences with these lengths.
+    fn numbers_of_tokens(&mut self, at: usize, lengths: String) -> String {
         let ends = self.sums(at, SUMS, lengths, &list(DType::I64));
         let count = self.sliced(at, ends, &Type::new(DType::I64, [1]), -1, i32::MAX);
-        let places = self.numbers_below(at, count);
-        self.emit(at, Binary { kind: BinaryKind::Add }, &[&each, &places], &list(DType::I64))
+        self.numbers_below(at, count)
     }
 
     /// The numbers from 0 to below `count`.

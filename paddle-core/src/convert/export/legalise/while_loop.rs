@@ -116,7 +116,7 @@ impl Legaliser<'_> {
 }
 
 /// Zero, or `false`.
-fn zero(dtype: DType) -> Number {
+pub(super) fn zero(dtype: DType) -> Number {
     match dtype {
         DType::Bool => Number::Bool(false),
         DType::I32 | DType::I64 => Number::Int(0),

@@ -57,12 +57,14 @@ impl Legaliser<'_> {
         let inner = self.new_block(Some(at));
         let chosen = Chosen::Mask { mask: mask.clone(), side: true };
         self.enter(rows, chosen.clone());
-        let [own, none] = self.split(inner, mask.clone(), mask.clone(), &column, "split_lod_tensor", true);
+        let sides = self.sides(inner, &mask);
+        let own = sides[0].clone();
         self.note(inner, rows, Known::Count, own.clone());
         let (mut before, mut others) = (Vec::new(), Vec::new());
         for (&param, held) in program.block(body).params.iter().zip(&state) {
             let var = program.var(param);
-            let [own, rest] = self.split(inner, held.clone(), mask.clone(), &var.ty, &var.name, true);
+            let [own, rest] =
+                sides.clone().map(|side| self.take(inner, held.clone(), side, &var.ty, &var.name));
             before.push(own);
             others.push(rest);
         }
@@ -78,11 +80,14 @@ impl Legaliser<'_> {
         let again = self.condition(inner, condition, &next)?;
         let again = self.mask(inner, operator, again)?;
         for (k, (next, rest)) in next.into_iter().zip(others).enumerate() {
-            let next = self.without_offsets(inner, next, program.ty(program.block(body).results[k]));
-            self.merge(inner, &mask, [next, rest], state[k].clone());
+            let ty = program.ty(program.block(body).results[k]);
+            let next = self.without_offsets(inner, next, ty);
+            let merged = self.merge(inner, &mask, [next, rest], ty, "merged");
+            self.assign(inner, merged, state[k].clone());
         }
-        let left = self.declare(inner, "in_loop", &column);
-        self.merge(inner, &mask, [again, none], left.clone());
+        // The mask is false for the others.
+        let none = self.take(inner, mask.clone(), sides[1].clone(), &column, "others");
+        let left = self.merge(inner, &mask, [again, none], &column, "in_loop");
         self.assign(inner, left, mask.clone());
         let again = self.any(inner, mask);
         self.assign(inner, again, any.clone());
@@ -151,8 +156,8 @@ impl Legaliser<'_> {
             let longer = self.joined(at, [values, &name], program.ty(given));
             self.assign(at, longer, values.clone());
         }
-        let [own, _] =
-            self.split(at, collected.next.clone(), mask.to_string(), &list, "split_lod_tensor", true);
+        let [own, _] = self.sides(at, mask);
+        let own = self.take(at, collected.next.clone(), own, &list, "numbers");
         let longer = self.joined(at, [&collected.numbers, &own], &list);
         self.assign(at, longer, collected.numbers.clone());
         let next = self.emit(at, Scale { scale: 1.0, bias: 1.0 }, &[&collected.next], &list);
