@@ -311,8 +311,8 @@ fn sequences() {
     assert_eq!(operators(&desc)[0][2..4], ["slice", "fill_constant_batch_size_like"]);
 }
 
-/// Lengths are sums of ones, the largest logit is subtracted, tokens of others get their offsets; rows are repeated for tokens,
-/// and tokens turned round, by their numbers. Read back, values of two inputs are aligned again.
+/// Lengths are sums of ones, the largest logit is subtracted, tokens of others get their offsets; numbers without a
+/// dimension beside the rows become columns on the way; tokens are turned round by their numbers. Read back, values of two inputs are aligned again.
 #[test]
 fn tokens() {
     let source = "program {
@@ -333,12 +333,11 @@ fn tokens() {
     let desc = legalise(&text::parse(source).unwrap()).unwrap();
     is_paddle(&desc);
     let lengths = "slice fill_constant_batch_size_like lod_reset sequence_pool cast reshape2";
-    let expanded = "fill_constant_batch_size_like cumsum elementwise_sub repeat_interleave gather";
     let reversed = "cumsum elementwise_sub scale elementwise_add repeat_interleave cumsum slice fill_constant fill_constant \
                     range elementwise_sub gather";
     let expected = format!(
-        "feed feed reshape2 lod_reset lod_reset sequence_pool {lengths} {expanded} elementwise_sub sequence_softmax \
-         {lengths} {expanded} {reversed} lod_reset fetch lod_reset fetch lod_reset fetch"
+        "feed feed reshape2 lod_reset lod_reset sequence_pool sequence_expand_as elementwise_sub sequence_softmax \
+         {lengths} reshape2 sequence_expand_as reshape2 {reversed} lod_reset fetch lod_reset fetch lod_reset fetch"
     );
     assert_eq!(operators(&desc), [expected.split(' ').collect::<Vec<_>>()]);
     let again = from_wire(&desc, None).unwrap().to_string();

@@ -6,8 +6,8 @@ use super::{LegaliseError, Legaliser};
 use crate::convert::to_wire::operators::describe;
 use crate::convert::types::element;
 use crate::ops::{
-    Binary, BinaryKind, Fill, Matmul, Operator, PoolType, Program, SequencePool, SequenceSoftmax,
-    SequenceWindow, Unary, UnaryKind,
+    Binary, BinaryKind, Fill, Matmul, Operator, PoolType, Program, SequenceExpandAs, SequencePool,
+    SequenceSoftmax, SequenceWindow, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, RowsId, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
@@ -72,26 +72,8 @@ impl Legaliser<'_> {
     }
 
     pub(super) fn sequence_expand_as(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
-        let (x, out) = (self.name(operator.inputs[0]), self.program.var(operator.outputs[0]));
-        let expanded = self.expanded(at, operator, x, &out.ty, &out.name)?;
-        self.names.insert(operator.outputs[0], expanded);
-        Ok(())
-    }
-
-    /// A value with a row for each sequence, as one of type `ty` with that row for each of its tokens.
-    fn expanded(
-        &mut self,
-        at: usize,
-        operator: &Operator,
-        x: String,
-        ty: &Type,
-        called: &str,
-    ) -> Result<String, LegaliseError> {
-        let Some(rows) = ty.rows else { return self.refuse(operator, "it has no sequences") };
-        let lengths = self.need(at, operator, rows, Known::Lengths)?;
-        let numbers = self.numbers_of_rows(at, lengths.clone(), rows);
-        let numbers = self.repeated(at, numbers, lengths);
-        Ok(self.take(at, x, numbers, ty, called))
+        let inputs = [self.name(operator.inputs[0]), self.with_offsets(at, operator.inputs[1])];
+        self.of_tokens(at, operator, inputs)
     }
 
     pub(super) fn sequence_pool(
@@ -192,7 +174,7 @@ impl Legaliser<'_> {
         let pool = |pooltype| SequencePool { pooltype, pad_value: 0.0 };
         let largest =
             self.pooled(at, operator, &pool(PoolType::Max), x.clone(), &tokens, "sequence_softmax.max")?;
-        let largest = self.expanded(at, operator, largest, &tokens, "sequence_softmax.max")?;
+        let largest = self.emit(at, SequenceExpandAs, &[&largest, &x], &tokens);
         let shifted = self.emit(at, Binary { kind: BinaryKind::Sub }, &[&x, &largest], &tokens);
         let mut out = if tokens.dims.iter().all(|dim| dim.constant() == Some(1)) {
             self.emit(at, SequenceSoftmax, &[&shifted], &tokens)
@@ -206,7 +188,7 @@ impl Legaliser<'_> {
                 &tokens,
                 "sequence_softmax.sum",
             )?;
-            let sum = self.expanded(at, operator, sum, &tokens, "sequence_softmax.sum")?;
+            let sum = self.emit(at, SequenceExpandAs, &[&sum, &x], &tokens);
             self.emit(at, Binary { kind: BinaryKind::Div }, &[&exp, &sum], &tokens)
         };
         if ty.dims.is_empty() {
@@ -251,6 +233,28 @@ impl Legaliser<'_> {
         let labels = self.step(at, OpDesc::new("cast").with_attr(from).with_attr(to), labels, &narrow);
         let desc = self.same_on(operator, at, &[logits, labels]);
         self.push(at, desc);
+        Ok(())
+    }
+
+    /// An operator that PaddlePaddle has only for tokens with at least one dimension.
+    fn of_tokens<const N: usize>(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        mut inputs: [String; N],
+    ) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let (ty, out) = (program.ty(operator.inputs[0]), program.ty(operator.outputs[0]));
+        inputs[0] = self.in_columns(at, operator, inputs[0].clone(), ty)?;
+        if !ty.dims.is_empty() {
+            let desc = self.same_on(operator, at, &inputs);
+            self.push(at, desc);
+            return Ok(());
+        }
+        let found = self.declare(at, operator.op.name(), &at_least_column(out));
+        self.push(at, describe(&operator.op, &inputs, std::slice::from_ref(&found), &[ty]));
+        let found = self.reshaped(at, operator, found, &at_least_column(out), out)?;
+        self.names.insert(operator.outputs[0], found);
         Ok(())
     }
 
