@@ -193,7 +193,7 @@ impl Repetition {
         }
         let output = |statement: &Statement, place: usize| match statement {
             Statement::Let { outputs, .. } => outputs.get(place).copied().flatten(),
-            Statement::Assign { .. } | Statement::Loop(_) => None,
+            Statement::Assign { .. } | Statement::Loop(_) | Statement::Chain(_) => None,
         };
         let results: Vec<Expr> = self
             .results

@@ -9,10 +9,11 @@
 //! | `library` | layers that are written in the language |
 //! | `inline` | which values have names |
 //! | `loops` | what iterations give, as assignments |
-//! | `factor`, `shape` | what is repeated, as functions |
+//! | `factor`, `shape`, `chains` | what is repeated, as functions, and their calls as loops |
 //! | `names`, `parameters` | names of variables, and of parameters |
 //! | `module`, `print` | the tree → text |
 
+mod chains;
 mod constants;
 mod control;
 mod error;
@@ -85,6 +86,7 @@ pub fn decompile(program: &Program, module_name: &str) -> Result<String, NotWrit
     let given = names::all_given(&blocks.graph);
     let parameters = Parameters::of(program, &body);
     let mut functions = factor::factor(program, &parameters, &mut body);
+    chains::chain(&functions, &mut body);
     inline::inline(&mut body, &|var| given.contains_key(&var));
     functions.iter_mut().for_each(|function| inline::inline(&mut function.body, &|_| false));
     let variables = Variables::of(&mut body, program.vars().len());

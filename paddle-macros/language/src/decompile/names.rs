@@ -71,8 +71,15 @@ impl<'a> Names<'a> {
                     outputs.iter().flatten().for_each(|output| self.bind(*output, *output, &kind));
                 }
                 Statement::Assign { value, .. } => self.branches(value),
+                Statement::Chain(chain) => {
+                    let numbers = chain.arguments.iter().filter(|(_, is_name)| *is_name);
+                    self.taken.extend(numbers.map(|(name, _)| name.clone()));
+                    self.branches(&chain.initial);
+                    self.bind(chain.state, chain.state, "h");
+                }
                 Statement::Loop(it) => {
                     for state in &it.states {
+                        self.branches(&state.initial);
                         let named = state.before.last().copied().unwrap_or(state.after);
                         self.bind(state.after, named, "state");
                     }

@@ -5,7 +5,7 @@ use paddle_core::program::VarId;
 
 use super::names::Names;
 use super::parameters::Parameters;
-use super::tree::{Body, Call, Expr, Head, If, Loop, Statement};
+use super::tree::{Body, Call, Chain, Expr, Head, If, Loop, Statement};
 
 /// The longest line.
 const WIDTH: usize = 100;
@@ -32,11 +32,16 @@ impl Printer<'_> {
                     self.line(depth, &before, value, bound.as_deref(), ";");
                 }
                 Statement::Assign { targets, value } => {
+                    if let Some((before, change)) = self.update(targets, value) {
+                        self.line(depth, &before, change, None, ";");
+                        continue;
+                    }
                     let names = targets.iter().map(|target| self.names.name(*target).to_string());
                     let before = format!("{} = ", tuple(names.collect()));
                     self.line(depth, &before, value, None, ";");
                 }
                 Statement::Loop(it) => self.repeat(it, depth),
+                Statement::Chain(chain) => self.chain(chain, depth),
             }
         }
         match &body.results[..] {
@@ -49,6 +54,33 @@ impl Printer<'_> {
     fn pattern(&self, outputs: &[Option<VarId>]) -> String {
         let name = |output: &Option<VarId>| output.map_or("_", |output| self.names.name(output)).to_string();
         tuple(outputs.iter().map(name).collect())
+    }
+
+    /// `h += `, and what is added, if that is how a variable changes.
+    fn update<'e>(&self, targets: &[VarId], value: &'e Expr) -> Option<(String, &'e Expr)> {
+        let ([target], Expr::Infix(symbol, sides)) = (targets, value) else { return None };
+        let name = self.names.name(*target);
+        let is_it = matches!(sides[0], Expr::Value(var) if self.names.name(var) == name);
+        (is_it && precedence(symbol) > 3).then(|| (format!("{name} {symbol}= "), &sides[1]))
+    }
+
+    /// A loop over numbers, known when the network is compiled.
+    fn chain(&mut self, chain: &Chain, depth: usize) {
+        let name = self.names.name(chain.state).to_string();
+        self.line(depth, &format!("let mut {name} = "), &chain.initial, None, ";");
+        let names = chain.arguments.iter().filter(|(_, is_name)| *is_name).map(|(name, _)| name.clone());
+        let row = |row: &Vec<String>| Expr::Word(tuple(row.clone()));
+        let rows = Expr::List(chain.rows.iter().map(row).collect());
+        self.indent(depth);
+        let before = format!("for {} in ", tuple(names.collect()));
+        self.text.push_str(&before);
+        self.laid_out(&rows, depth, before.len() + 2, None);
+        self.text.push_str(" {\n");
+        self.indent(depth + 1);
+        let arguments: Vec<&str> = chain.arguments.iter().map(|(argument, _)| argument.as_str()).collect();
+        self.text.push_str(&format!("{name} = {}({name}, {});\n", chain.function, arguments.join(", ")));
+        self.indent(depth);
+        self.text.push_str("}\n");
     }
 
     fn repeat(&mut self, it: &Loop, depth: usize) {

@@ -102,6 +102,7 @@ fn repetitions() {
         "{text}"
     );
     assert!(function.contains("param = \"norm{n}_0\"") && function.contains("relu("), "{text}");
-    assert_eq!((network.matches("block1(").count(), network.matches("conv2d(").count()), (4, 1), "{text}");
-    assert!(network.contains("= block1(h_2, 16, 2, 1);"), "{text}");
+    assert_eq!((network.matches("block1(").count(), network.matches("conv2d(").count()), (1, 1), "{text}");
+    let calls = "for (filters, stride, n) in [(8, 1, 0), (16, 2, 1), (16, 1, 2), (32, 2, 3)] {";
+    assert!(network.contains(calls) && network.contains("h = block1(h, filters, stride, n);"), "{text}");
 }
