@@ -70,7 +70,10 @@ impl Printer<'_> {
         self.line(depth, &format!("let mut {name} = "), &chain.initial, None, ";");
         let names = chain.arguments.iter().filter(|(_, is_name)| *is_name).map(|(name, _)| name.clone());
         let row = |row: &Vec<String>| Expr::Word(tuple(row.clone()));
-        let rows = Expr::List(chain.rows.iter().map(row).collect());
+        let rows = match numbers_in_a_row(&chain.rows) {
+            Some(range) => Expr::Word(range),
+            None => Expr::List(chain.rows.iter().map(row).collect()),
+        };
         self.indent(depth);
         let before = format!("for {} in ", tuple(names.collect()));
         self.text.push_str(&before);
@@ -142,6 +145,11 @@ impl Printer<'_> {
                 self.indent(depth);
                 self.text.push(')');
             }
+            Expr::List(parts)
+                if parts.iter().all(|part| matches!(part, Expr::Word(word) if !word.starts_with('('))) =>
+            {
+                self.filled(parts, depth);
+            }
             Expr::List(parts) | Expr::Tuple(parts) => {
                 let [open, close] = if matches!(value, Expr::List(_)) { ["[\n", "]"] } else { ["(\n", ")"] };
                 self.text.push_str(open);
@@ -158,6 +166,26 @@ impl Printer<'_> {
             }
             _ => self.text.push_str(&one),
         }
+    }
+
+    /// Writes numbers on as many lines as they take.
+    fn filled(&mut self, words: &[Expr], depth: usize) {
+        self.text.push_str("[\n");
+        let mut line = String::new();
+        for word in words {
+            let word = format!("{},", self.expr(word, 0));
+            if !line.is_empty() && 4 * (depth + 1) + line.len() + 1 + word.len() > WIDTH {
+                self.indent(depth + 1);
+                self.text.push_str(&format!("{line}\n"));
+                line.clear();
+            }
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(&word);
+        }
+        self.indent(depth + 1);
+        self.text.push_str(&format!("{line}\n"));
+        self.indent(depth);
+        self.text.push(']');
     }
 
     /// Writes a part of an expression on lines of its own.
@@ -222,6 +250,15 @@ impl Printer<'_> {
         let of_parameters = of_parameters.into_iter().map(|(name, value)| (Some(name), value));
         positional.chain(named).chain(of_parameters).collect()
     }
+}
+
+/// Numbers that follow each other, one in each row, as a range.
+fn numbers_in_a_row(rows: &[Vec<String>]) -> Option<String> {
+    let number = |row: &Vec<String>| if let [only] = &row[..] { only.parse::<i64>().ok() } else { None };
+    let numbers = rows.iter().map(number).collect::<Option<Vec<i64>>>()?;
+    let first = *numbers.first()?;
+    let is_range = numbers.iter().zip(first..).all(|(number, expected)| *number == expected);
+    is_range.then(|| format!("{first}..{}", first + numbers.len() as i64))
 }
 
 fn precedence(symbol: &str) -> u8 {

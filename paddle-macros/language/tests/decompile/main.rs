@@ -1,6 +1,7 @@
 //! Programs as source: what is printed compiles, and to the same program.
 
 mod corpus;
+mod hostile;
 mod same;
 
 use paddle_core::ops::Program;
