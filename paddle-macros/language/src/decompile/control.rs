@@ -3,7 +3,7 @@
 //! PaddlePaddle's are brought into the form of the language: a loop whose condition is computed in front of it and again at
 //! the end of each iteration has the condition itself, and two halves of a condition are one `if`.
 
-use paddle_core::ops::{Compare, CompareKind, Fill, Number, Op, Operator};
+use paddle_core::ops::{Compare, CompareKind, Fill, Number, Op, Operator, While};
 use paddle_core::program::{BlockId, DType, VarId};
 
 use super::constants::literal;
@@ -19,7 +19,9 @@ impl Blocks<'_> {
     pub(super) fn control(&self, block: BlockId, operator: &Operator) -> Option<(Statement, Vec<usize>)> {
         let statement = match (&operator.op, &operator.blocks[..]) {
             (Op::If(_), &[_, _]) => return Some(self.branches(block, operator)),
-            (Op::While(_), &[condition, body]) => self.while_loop(operator, condition, body),
+            (Op::While(op), &[condition, body]) if op.limit == While::DEFAULT_LIMIT => {
+                self.while_loop(operator, condition, body)
+            }
             (Op::For(op), &[body]) => {
                 let items = usize::try_from(op.items).unwrap_or_default().min(operator.inputs.len());
                 let params = self.program().block(body).params.iter().copied();

@@ -34,7 +34,7 @@ mod table;
 mod tree;
 
 use paddle_core::ops::Program;
-use paddle_core::program::{BlockId, VarId};
+use paddle_core::program::{BlockId, SymbolId, VarId};
 
 pub use error::{Lack, NotWritable};
 
@@ -111,7 +111,7 @@ pub fn decompile(program: &Program, module_name: &str) -> Result<String, NotWrit
     if !lacks.is_empty() {
         return Err(NotWritable { lacks });
     }
-    let sizes = program.symbols().iter().map(|symbol| symbol.name.clone());
+    let sizes = (0..program.symbols().len() as u32).map(|at| sizes::symbol_name(program, SymbolId(at)));
     let reserved = functions.iter().map(|function| function.name.clone()).chain([function.to_string()]);
     let naming = Naming { variables: &variables, given: &given, reserved: sizes.chain(reserved).collect() };
     let module = Module { program, parameters: &parameters, naming: &naming };

@@ -185,7 +185,8 @@ pub(super) fn identifier(name: &str) -> String {
     }
 }
 
-fn is_identifier(word: &str) -> bool {
+/// Whether a word can stand as a name without more.
+pub(super) fn is_identifier(word: &str) -> bool {
     word != "gen" && syn::parse_str::<syn::Ident>(word).is_ok()
 }
 

@@ -112,6 +112,11 @@ impl<'p> Blocks<'p> {
             return value;
         }
         if self.graph.is_parameter(var) {
+            let of = self.program().var(var);
+            if of.ty.dtype != DType::F32 {
+                let why = format!("a `parameter` by itself is f32, and not {}", of.ty.dtype);
+                return Expr::Lack(Box::new(Lack::of_value(&of.name, why)));
+            }
             let dims = self.program().ty(var).dims.iter();
             let dims: Vec<Expr> = dims.filter_map(|dim| size(self.program(), dim).map(Expr::Word)).collect();
             let shape = match <[Expr; 1]>::try_from(dims) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use paddle_core::layers::{Argument, Kind, Layer, LeftOut};
 use paddle_core::ops::{Attribute, Number, Op, Operator, Program};
-use paddle_core::program::VarId;
+use paddle_core::program::{DType, VarId};
 
 use super::constants::float;
 use super::sizes::size;
@@ -38,6 +38,7 @@ const SCALE_AND_SHIFT: &[(usize, &str)] = &[(1, "scale"), (2, "shift")];
 
 /// The operators that differ from their layers. Others have the names of their layers, and so have their attributes.
 const ROWS: &[Row] = &[
+    Row { operator: "auc", layer: "auc", parameters: &[(2, "positives"), (3, "negatives")], ..SAME },
     Row { operator: "axis_to_rows", layer: "each_row", ..SAME },
     Row {
         operator: "batch_norm",
@@ -180,6 +181,13 @@ pub(super) fn call(
         let given = cx.argument(argument, &attribute);
         let missing = || format!("`{}` of `{}` cannot be written", argument.name, layer.name);
         call.named.push((argument.name, given.ok_or_else(missing)?));
+    }
+    // The others of these number the rows, which the layer does by itself.
+    if inputs.next().is_some() && !matches!(operator.op, Op::Dropout(_)) {
+        return Err(format!("`{}` does not take all of its inputs", layer.name));
+    }
+    if layer.name == "embedding" && program.ty(call.parameters[0].1).dtype != DType::F32 {
+        return Err("the entries of an `embedding` are f32".into());
     }
     if layer.named("bias").is_some() {
         call.named.push(("bias", Expr::word(false)));

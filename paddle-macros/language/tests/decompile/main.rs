@@ -107,3 +107,30 @@ fn repetitions() {
     let calls = "for (filters, stride, n) in [(8, 1, 0), (16, 2, 1), (16, 1, 2), (32, 2, 3)] {";
     assert!(network.contains(calls) && network.contains("h = block1(h, filters, stride, n);"), "{text}");
 }
+
+/// Sizes of PaddlePaddle's variables have names that the language does not have.
+#[test]
+fn sizes_of_other_names() {
+    let text = "
+program {
+  rows _
+  size \"ids[1]\"
+  parameter words.w: f32[9, 4] = uniform_random(min=-0.5, max=0.5)
+  block 0 (ids: i64[_, \"ids[1]\"]) {
+    x: f32[_, \"ids[1]\", 4] = lookup_table_v2(ids, words.w)
+    y: f32[_, \"ids[1]\", 2, 2] = reshape2(x, dims=[\"ids[1]\", 2, 2])
+    z: f32[_, 2, \"ids[1]\", 2] = transpose2(y, perm=[0, 2, 1, 3])
+    return z
+  }
+}
+";
+    let program = paddle_core::text::parse(text).unwrap();
+    let (text, other) = again("module", &program).unwrap();
+    for line in [
+        "pub fn predict(ids: Tensor<i64, _, T>) -> Tensor<f32, _, 2, T, 2> {",
+        "let y = reshape(x, [T, 2, 2]);",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    assert_eq!(other.inputs().len(), 1);
+}
