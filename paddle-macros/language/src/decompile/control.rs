@@ -8,8 +8,8 @@ use paddle_core::program::{BlockId, DType, VarId};
 
 use super::constants::literal;
 use super::inline;
-use super::statements::Blocks;
-use super::tree::{Body, Call, Expr, Head, If, Loop, State, Statement};
+use super::statements::{Blocks, one_value};
+use super::tree::{Body, Expr, Head, If, Loop, State, Statement};
 
 /// The most operators of a condition that is compared with another one.
 const MOST_OPERATORS: usize = 200;
@@ -73,11 +73,8 @@ impl Blocks<'_> {
     }
 
     /// A value that a variable takes. An array of numbers would be as many values.
-    fn whole(&self, var: VarId) -> Expr {
-        match self.value(var) {
-            array @ Expr::List(_) => Call::of("assign", vec![array]).into(),
-            value => value,
-        }
+    pub(super) fn whole(&self, var: VarId) -> Expr {
+        one_value(self.value(var))
     }
 
     /// The truth value that a condition is made from, and whether it is turned around.

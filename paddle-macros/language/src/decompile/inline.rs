@@ -24,7 +24,7 @@ pub(super) fn drop_unread(body: &mut Body) {
         match &mut statement {
             Statement::Let { outputs, .. } => {
                 outputs.iter_mut().for_each(|output| *output = output.filter(|output| is_read(output)));
-                if outputs.iter().all(Option::is_none) {
+                if !outputs.is_empty() && outputs.iter().all(Option::is_none) {
                     continue;
                 }
             }

@@ -79,6 +79,12 @@ use tree::{Call, Expr, Statement};
 pub fn decompile(program: &Program, module_name: &str) -> Result<String, NotWritable> {
     let blocks = Blocks::new(program);
     let mut body = blocks.body(BlockId::GLOBAL);
+    body.results = program.outputs().iter().map(|output| blocks.whole(*output)).collect();
+    // An input that is not read has to be one by intention.
+    let is_unread = |input: &&VarId| blocks.graph.reads(**input) == 0;
+    let unread = program.inputs().iter().filter(is_unread);
+    let copies = unread.map(|input| Call::of("assign", vec![Expr::Value(*input)]).into());
+    body.statements.extend(copies.map(|value| Statement::Let { outputs: vec![None], value }));
     for tap in program.taps() {
         let tapped = Call::of("tap", vec![blocks.value(tap.var), Expr::Text(tap.name.clone())]);
         body.statements.push(Statement::Let { outputs: vec![None], value: tapped.into() });

@@ -197,6 +197,7 @@ fn kind(value: &Expr) -> String {
         Expr::Call(call) => match &*call.layer {
             "batch_norm" | "layer_norm" | "group_norm" | "instance_norm" => "norm".into(),
             "embedding" => "embedded".into(),
+            "assign" => "numbers".into(),
             layer => layer.replace("2d", "").replace("1d", ""),
         },
         Expr::Infix("+", _) => "sum".into(),

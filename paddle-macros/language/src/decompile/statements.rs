@@ -74,7 +74,7 @@ impl<'p> Blocks<'p> {
     /// What an operator without blocks is in the language.
     pub(super) fn made(&self, block: BlockId, at: usize, operator: &'p Operator) -> Made {
         if let Some(value) = self.constant(operator) {
-            return Made::of(operator, value, Vec::new());
+            return Made::of(operator, one_value(value), Vec::new());
         }
         if let Some(made) = patterns::find(self, block, operator) {
             return made;
@@ -161,6 +161,14 @@ impl<'p> Blocks<'p> {
         let rows = Call::of("sum", vec![ones]).into();
         let is_one = matches!(&count, Expr::Word(text) if text == "1");
         Some(if is_one { rows } else { infix("*", rows, count) })
+    }
+}
+
+/// An array of numbers as one value, and not as many.
+pub(super) fn one_value(value: Expr) -> Expr {
+    match value {
+        array @ Expr::List(_) => Call::of("assign", vec![array]).into(),
+        value => value,
     }
 }
 

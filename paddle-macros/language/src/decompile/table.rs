@@ -189,7 +189,7 @@ pub(super) fn call(
     if layer.name == "embedding" && program.ty(call.parameters[0].1).dtype != DType::F32 {
         return Err("the entries of an `embedding` are f32".into());
     }
-    if layer.named("bias").is_some() {
+    if layer.named("bias").is_some_and(|bias| bias.kind == Kind::Flag) {
         call.named.push(("bias", Expr::word(false)));
     }
     let other = attributes.iter().find(|(name, attribute)| {
@@ -314,8 +314,12 @@ impl Context<'_> {
                 self.list(argument.name, all.iter().map(Expr::word).collect())
             }
             (Kind::Sizes | Kind::Shape | Kind::SizesIfAny, Attribute::Dims(dims)) => {
-                let dims: Option<Vec<Expr>> =
-                    dims.iter().map(|dim| size(self.program, dim).map(Expr::Word)).collect();
+                let words: Vec<Option<String>> = dims.iter().map(|dim| size(self.program, dim)).collect();
+                // In a shape, one number of rows is what is left.
+                let is_left =
+                    argument.kind == Kind::Shape && words.iter().filter(|word| word.is_none()).count() == 1;
+                let word = |word: Option<String>| word.or(is_left.then(|| "-1".into())).map(Expr::Word);
+                let dims: Option<Vec<Expr>> = words.into_iter().map(word).collect();
                 match (argument.kind, argument.name) {
                     (Kind::Sizes, "parts") => parts(dims?),
                     _ => Expr::List(dims?),

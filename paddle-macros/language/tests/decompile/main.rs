@@ -134,3 +134,34 @@ program {
     }
     assert_eq!(other.inputs().len(), 1);
 }
+
+/// An operator that changes a value gives nothing, and is not left out.
+#[test]
+fn what_changes_values() {
+    let text = "
+program {
+  rows _
+  parameter w: f32[2] = fill_constant(value=0.5)
+  block 0 (x: f32[2], lr: f32[1]) {
+    y: f32[2] = elementwise_add(x, w)
+    sgd(w, x, lr)
+    return y
+  }
+}
+";
+    let error = decompile(&paddle_core::text::parse(text).unwrap(), "module").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the language has nothing for block 0, operator 1 `sgd`: no layer becomes it"
+    );
+}
+
+/// A number of rows, which the language has no name for, is what is left in a shape.
+#[test]
+fn rows_in_a_shape() {
+    let source = "|x: Tensor<f32, _, 6>| { let all = reshape(all_rows(x), [-1, 3, 2]); sum(all, axis = 2) }";
+    let program = compile(source, &Options::new()).unwrap().only().unwrap().program;
+    let (text, other) = again("module", &program).unwrap();
+    same::same(&program, &other).unwrap();
+    assert!(text.contains("reshape(all_rows(x), [-1, 3, 2])"), "{text}");
+}
