@@ -63,6 +63,8 @@
 mod derived;
 mod dialect;
 #[cfg(feature = "convert")]
+mod draft;
+#[cfg(feature = "convert")]
 mod export;
 #[cfg(feature = "convert")]
 mod from_wire;

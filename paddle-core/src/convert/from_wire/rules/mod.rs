@@ -343,7 +343,7 @@ impl Reading<'_, '_> {
         if self.has(&["ValueTensor", "ShapeTensor", "ShapeTensorList"]) {
             return self.constant_of_values();
         }
-        match constant(&self.reader.program, self.desc)? {
+        match constant(&self.reader.draft.program, self.desc)? {
             Some(op) => {
                 let rows = self.inputs("Rows")?;
                 self.out(op, &rows)

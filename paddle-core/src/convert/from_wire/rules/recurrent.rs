@@ -124,7 +124,7 @@ impl<'a> Reading<'_, 'a> {
                 self.emit(Binary { kind: BinaryKind::Add }, &[zeros, steps])?
             }
         };
-        let tokens = self.reader.program.create_tokens("rnn", rows);
+        let tokens = self.reader.draft.program.create_tokens("rnn", rows);
         made_sequences::unpad((x, tokens), length, |op, inputs| self.emit(op, inputs))
     }
 
@@ -169,7 +169,7 @@ impl<'a> Reading<'_, 'a> {
         rows: Option<RowsId>,
     ) -> Result<VarId, Fault> {
         let ty = self.ty(states).clone();
-        if let Some(writer) = self.reader.program.writer(states)
+        if let Some(writer) = self.reader.draft.program.writer(states)
             && let (Op::Fill(Fill { value, .. }), Some(rows)) = (&writer.op, rows)
         {
             let ty = Type { dtype: ty.dtype, rows: Some(rows), dims: vec![Dim::from(size)] };
@@ -215,27 +215,27 @@ impl<'a> Reading<'_, 'a> {
         let products = weights.of_input(tokens, |op, inputs| self.emit(op, inputs))?;
         let wrong = || Fault::Form { message: "its steps are not those of sequences".to_string() };
         let of = self.ty(products).rows.ok_or_else(wrong)?;
-        let program = &mut self.reader.program;
+        let program = &mut self.reader.draft.program;
         let steps = program.steps_of(of);
         let rows = program.local_rows(of, steps);
         let block = program.create_iteration(outer, steps)?;
         let inside = program.block(block).rows.ok_or_else(wrong)?;
         let item = self.emit(GatherRows { rows }, &[products])?;
         let ty = self.ty(item).clone();
-        let rows = ty.rows.and_then(|of| self.reader.program.iteration_of(of, inside));
-        let item_inside = self.reader.block_parameter(block, "x", &Type { rows, ..ty })?;
+        let rows = ty.rows.and_then(|of| self.reader.draft.program.iteration_of(of, inside));
+        let item_inside = self.reader.draft.block_parameter(block, "x", &Type { rows, ..ty })?;
         let mut state = Vec::with_capacity(initial.len());
         for &value in initial {
             let ty = Type { rows: Some(inside), ..self.ty(value).clone() };
-            state.push(self.reader.block_parameter(block, "state", &ty)?);
+            state.push(self.reader.draft.block_parameter(block, "state", &ty)?);
         }
         let mut results = unit.step(weights, item_inside, &state, &mut InBlock { reading: self, block })?;
         results.push(results[0]);
-        self.reader.program.set_results(block, &results)?;
+        self.reader.draft.program.set_results(block, &results)?;
         let inputs: Vec<VarId> = std::iter::once(item).chain(initial.iter().copied()).collect();
         let op = Op::from(For { items: 1 });
         let names = vec!["rnn"; initial.len() + 1];
-        let mut outputs = self.reader.append(outer, op, &inputs, &[block], &names, self.site)?;
+        let mut outputs = self.reader.draft.append(outer, op, &inputs, &[block], &names, self.site)?;
         let given = outputs.split_off(initial.len());
         let out = self.emit(ScatterRows, &given)?;
         let out = if is_reverse { self.emit(SequenceReverse, &[out])? } else { out };

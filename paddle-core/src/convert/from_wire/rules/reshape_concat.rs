@@ -37,7 +37,7 @@ impl Reading<'_, '_> {
 
     fn sections(&self, of: &Dim) -> Result<Option<Vec<Dim>>, Fault> {
         if let Some(exact) = self.desc.attr_strings(DIMS)? {
-            return Ok(exact.iter().map(|dim| parse_dim(&self.reader.program, dim)).collect());
+            return Ok(exact.iter().map(|dim| parse_dim(&self.reader.draft.program, dim)).collect());
         }
         let sections = self.numbers("sections", "", "SectionsTensorList")?;
         let (Some(sections), Some(of)) = (sections, of.constant()) else { return Ok(None) };
@@ -79,7 +79,7 @@ impl Reading<'_, '_> {
     pub(super) fn reshape(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let dims = match self.desc.attr_strings(DIMS)? {
-            Some(dims) => dims.iter().map(|dim| parse_dim(&self.reader.program, dim)).collect(),
+            Some(dims) => dims.iter().map(|dim| parse_dim(&self.reader.draft.program, dim)).collect(),
             None => self.resolve_shape(x)?,
         };
         let Some(dims) = dims else { return Ok(false) };
@@ -97,7 +97,7 @@ impl Reading<'_, '_> {
         let takes_rest = rows == 1 && first.and_then(Dim::constant) == Some(-1);
         let keeps_rows = takes_rest
             || first.is_some_and(|first| first.constant() == Some(0))
-            || first == self.reader.program.shape(ty).first();
+            || first == self.reader.draft.program.shape(ty).first();
         if rows == 1 && !keeps_rows {
             return Ok(None);
         }

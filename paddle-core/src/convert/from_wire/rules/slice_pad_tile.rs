@@ -62,7 +62,7 @@ impl Reading<'_, '_> {
         let start = place(self, "StartsTensor", "StartsTensorList")?;
         let end = place(self, "EndsTensor", "EndsTensorList")?;
         let (Some(start), Some(end)) = (start, end) else { return Ok(false) };
-        let is_next = self.reader.program.writer(end).is_some_and(|writer| {
+        let is_next = self.reader.draft.program.writer(end).is_some_and(|writer| {
             writer.op == Scale { scale: 1.0, bias: 1.0 }.into() && writer.inputs == [start]
         });
         if !is_next || self.ty(start).rows.is_some() {
@@ -159,7 +159,7 @@ impl Reading<'_, '_> {
         let rows = usize::from(self.ty(x).rows.is_some());
         if let Some(exact) = self.desc.attr_strings(DIMS)? {
             let times: Option<Vec<Dim>> =
-                exact.iter().map(|dim| parse_dim(&self.reader.program, dim)).collect();
+                exact.iter().map(|dim| parse_dim(&self.reader.draft.program, dim)).collect();
             return match times {
                 Some(repeat_times) => self.out(Tile { repeat_times }, &[x]),
                 None => Ok(false),
@@ -187,7 +187,7 @@ impl Reading<'_, '_> {
         let (rows, ty) = (usize::from(self.ty(x).rows.is_some()), self.ty(x));
         let Some(lead) = shape.len().checked_sub(ty.rank()) else { return Ok(false) };
         let mut times = Vec::with_capacity(shape.len());
-        let own_shape = self.reader.program.shape(ty);
+        let own_shape = self.reader.draft.program.shape(ty);
         for (axis, size) in shape.iter().enumerate() {
             let own = axis.checked_sub(lead).map(|at| &own_shape[at]);
             times.push(match own {
@@ -229,7 +229,7 @@ impl Reading<'_, '_> {
         let y = self.input("Y")?;
         let (from, to) = (self.ty(x).clone(), self.ty(y).clone());
         let Some(lead) = to.rank().checked_sub(from.rank()) else { return Ok(false) };
-        let (own, wanted) = (self.reader.program.shape(&from), self.reader.program.shape(&to));
+        let (own, wanted) = (self.reader.draft.program.shape(&from), self.reader.draft.program.shape(&to));
         let is_new = |axis: usize| axis < lead || own[axis - lead] != wanted[axis];
         let axes: Vec<usize> = (0..to.rank()).filter(|&axis| is_new(axis)).collect();
         let fits = |&axis: &usize| axis < lead || own[axis - lead].constant() == Some(1);
