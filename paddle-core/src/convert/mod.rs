@@ -67,6 +67,8 @@ mod draft;
 #[cfg(feature = "convert")]
 mod export;
 #[cfg(feature = "convert")]
+mod from_onnx;
+#[cfg(feature = "convert")]
 mod from_wire;
 mod parameter_options;
 mod to_wire;
@@ -74,6 +76,8 @@ mod types;
 
 #[cfg(feature = "convert")]
 pub use export::{Export, ExportError, LegaliseError, export, legalise};
+#[cfg(feature = "convert")]
+pub use from_onnx::{OnnxModel, load_onnx, load_onnx_to_train};
 #[cfg(feature = "convert")]
 pub use from_wire::{
     ConvertError, Fault, Unsupported, VariableFault, WirePlace, from_wire, is_known, load, load_params,

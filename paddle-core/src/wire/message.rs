@@ -19,7 +19,7 @@ use prost::encoding::{DecodeContext, WireType, encode_key, skip_field};
 /// The encodings of the kinds of fields, by their names in a `.proto` file.
 pub(super) mod kind {
     pub(in crate::wire) use prost::encoding::{
-        bool, double, float, int32, int32 as enumeration, int64, message, string,
+        bool, bytes, double, float, int32, int32 as enumeration, int64, message, string,
     };
 }
 
@@ -128,7 +128,7 @@ macro_rules! messages {
         }
 
         impl $Message {
-            pub(super) const SCHEMA: &'static Schema = &Schema::new(
+            pub(in crate::wire) const SCHEMA: &'static Schema = &Schema::new(
                 stringify!($Message),
                 &[$(Field {
                     number: $number,
@@ -211,6 +211,9 @@ macro_rules! value_type {
     };
     (string) => {
         String
+    };
+    (bytes) => {
+        Vec<u8>
     };
     // A file may have a number that no variant has; the number has to survive.
     (enumeration $Enum:ident) => {

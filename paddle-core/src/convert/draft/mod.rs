@@ -5,16 +5,23 @@
 //! | `at.rs` | the place where a rule appends its operators |
 //! | `known_values.rs` | numbers and sizes that are known while a program is read |
 //! | `batch_axis.rs` | the batch that is not in front |
+//! | `einsum.rs` | sums of products, written with letters |
+//! | `narrow.rs` | values as element types have them that are narrower than ours |
+//! | `shapes.rs` | reshapes, repetitions and paddings |
 
 mod at;
 mod batch_axis;
+mod einsum;
 mod known_values;
+mod narrow;
+mod shapes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use self::at::At;
 pub(super) use self::known_values::Known;
 use self::known_values::known;
+pub(super) use self::shapes::{MOST_POSITIONS, positions_of};
 use super::from_wire::Fault;
 use super::types::{dim_text, too_large};
 use crate::ops::{Op, Operator, Program};
@@ -26,6 +33,9 @@ pub(super) const MEMORY: usize = 256 << 20;
 
 /// The approximate size of a value in bytes, without its name and symbolic sizes.
 const VALUE: usize = 200;
+
+/// The value that a composition gives, or what it lacks.
+pub(super) type Tried = Result<Result<VarId, &'static str>, Fault>;
 
 /// A program while it is read.
 pub(super) struct Draft {

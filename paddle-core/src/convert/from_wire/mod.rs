@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::blocks::{WireBlock, blocks};
 pub use self::error::{ConvertError, Fault, VariableFault, WirePlace};
-pub(super) use self::narrow_types::wider;
+pub(super) use self::narrow_types::{bits, half, widened, wider};
 use self::operator::Reading;
 pub(super) use self::parameter_values::check_params;
 pub use self::parameter_values::load_params;
@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
 
 /// Adds the place of an operator to a fault.
 fn place(fault: Fault, block: usize, operator: usize, op: &OpDesc) -> ConvertError {
-    let place = WirePlace { block, operator, op_type: op.r#type.clone(), source: source(op) };
+    let place = WirePlace { block, operator, op_type: op.r#type.clone(), name: None, source: source(op) };
     ConvertError { place: Some(Box::new(place)), fault }
 }
 

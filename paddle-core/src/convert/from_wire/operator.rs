@@ -279,6 +279,18 @@ impl<'a> Reading<'_, 'a> {
         Ok(false)
     }
 
+    /// Makes a value that no variable holds that of the variable in slot `Out`.
+    pub(super) fn out_value(&mut self, value: VarId) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        let name = one(desc.output("Out"), "Out")?;
+        if self.reader.draft.program.var(value).definition == Definition::Operator {
+            let fresh = self.reader.draft.fresh(name);
+            self.reader.draft.program.rename(value, &fresh);
+        }
+        self.write(name, value)?;
+        Ok(true)
+    }
+
     /// Appends an operator whose only output is the variable in slot `Out`.
     pub(super) fn out(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<bool, ConvertError> {
         self.out_of(op.into(), inputs)

@@ -45,11 +45,7 @@ impl Reading<'_, '_> {
         let x = self.input("Input")?;
         let dims = self.reader.draft.program.shape(self.ty(x));
         let shape = self.at().shape_value(&dims)?;
-        let desc = self.desc;
-        let name = one(desc.output("Out"), "Out")?;
-        self.reader.draft.program.rename(shape, name);
-        self.write(name, shape)?;
-        Ok(true)
+        self.out_value(shape)
     }
 
     /// The number of elements of a value.

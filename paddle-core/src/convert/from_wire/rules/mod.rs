@@ -330,7 +330,7 @@ impl Reading<'_, '_> {
         let attribute = "out_dtype";
         let to = self.desc.attr_int(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
         let Ok(kind) = VarKind::try_from(to) else { return Ok(false) };
-        if let Some(narrow) = self.narrowed(x, kind)? {
+        if let Some(narrow) = self.at().narrowed(x, kind)? {
             return self.out(Assign, &[narrow]);
         }
         match dtype(kind) {

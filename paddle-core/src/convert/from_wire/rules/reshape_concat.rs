@@ -2,9 +2,9 @@
 
 use crate::convert::dialect::DIMS;
 use crate::convert::from_wire::{ConvertError, Fault, Reading};
-use crate::convert::types::{is_small_product, parse_dim, product};
+use crate::convert::types::{is_small_product, parse_dim};
 use crate::ops::{Assign, Concat, Reshape, Split, Transpose};
-use crate::program::{Answer, Dim, VarId};
+use crate::program::{Dim, VarId};
 
 /// The most equal parts, as each of them is a value.
 const MOST_PARTS: i32 = 1 << 16;
@@ -90,51 +90,9 @@ impl Reading<'_, '_> {
     }
 
     fn resolve_shape(&self, x: VarId) -> Result<Option<Vec<Dim>>, Fault> {
-        let Some(shape) = self.dims("shape", "Shape", "ShapeTensor")? else { return Ok(None) };
-        let ty = self.ty(x);
-        let rows = usize::from(ty.rows.is_some());
-        let first = shape.first();
-        let takes_rest = rows == 1 && first.and_then(Dim::constant) == Some(-1);
-        let keeps_rows = takes_rest
-            || first.is_some_and(|first| first.constant() == Some(0))
-            || first == self.reader.draft.program.shape(ty).first();
-        if rows == 1 && !keeps_rows {
-            return Ok(None);
+        match self.dims("shape", "Shape", "ShapeTensor")? {
+            Some(shape) => self.reader.draft.reshaped(x, &shape, true),
+            None => Ok(None),
         }
-        let mut dims = Vec::with_capacity(shape.len());
-        let mut rest = None;
-        for (axis, size) in shape.iter().enumerate().skip(rows) {
-            let Some(known) = size.constant() else {
-                dims.push(size.clone());
-                continue;
-            };
-            dims.push(match known {
-                0 => match axis.checked_sub(rows).and_then(|axis| ty.dims.get(axis)) {
-                    Some(dim) => dim.clone(),
-                    None => return Ok(None),
-                },
-                // If the rows are -1, this is a second -1.
-                -1 if rest.is_none() && !takes_rest => {
-                    rest = Some(axis - rows);
-                    Dim::from(1)
-                }
-                1.. => size.clone(),
-                _ => return Ok(None),
-            });
-        }
-        if let Some(rest) = rest {
-            if !is_small_product(&dims) || !is_small_product(&ty.dims) {
-                return Ok(None);
-            }
-            let Some(left) = product(&ty.dims)?.floor_div(&product(&dims)?) else { return Ok(None) };
-            dims[rest] = left;
-        }
-        // If the rows are -1, they are what is left only where the sizes of a row do not change.
-        let same = |dims: &[Dim]| is_small_product(dims).then(|| product(dims)).transpose();
-        let is_same = match (same(&dims)?, same(&ty.dims)?) {
-            (Some(found), Some(of)) => found.equals(&of) == Answer::Holds,
-            _ => false,
-        };
-        Ok((is_same || !takes_rest).then_some(dims))
     }
 }
