@@ -96,6 +96,9 @@ fn check(folder: &Path) -> (Outcome, String) {
     let unsupported = |why: &str| (Outcome::Unsupported, why.to_string());
     let bytes = fs::read(folder.join("model.onnx")).unwrap();
     let Ok(model) = ModelProto::decode(&bytes) else { return unsupported("it is no model") };
+    if model.graph.node.iter().any(|node| node.op_type.starts_with("Random")) {
+        return unsupported("it is random");
+    }
     let initial: BTreeSet<&String> =
         model.graph.initializer.iter().filter_map(|tensor| tensor.name.as_ref()).collect();
     let fed: Vec<&String> =

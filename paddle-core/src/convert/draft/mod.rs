@@ -7,6 +7,9 @@
 //! | `batch_axis.rs` | the batch that is not in front |
 //! | `einsum.rs` | sums of products, written with letters |
 //! | `narrow.rs` | values as element types have them that are narrower than ours |
+//! | `recurrent.rs` | layers of recurrent units |
+//! | `units.rs` | one step of such units |
+//! | `volumes.rs` | convolutions and pooling of volumes |
 //! | `shapes.rs` | reshapes, repetitions and paddings |
 
 mod at;
@@ -14,14 +17,20 @@ mod batch_axis;
 mod einsum;
 mod known_values;
 mod narrow;
+mod recurrent;
 mod shapes;
+mod units;
+mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use self::at::At;
 pub(super) use self::known_values::Known;
 use self::known_values::known;
+pub(super) use self::recurrent::Steps;
 pub(super) use self::shapes::{MOST_POSITIONS, positions_of};
+pub(super) use self::units::{Unit, Weights};
+pub(super) use self::volumes::{Along, Pooling};
 use super::from_wire::Fault;
 use super::types::{dim_text, too_large};
 use crate::ops::{Op, Operator, Program};
@@ -94,7 +103,8 @@ impl Draft {
         if let [output] = outputs[..] {
             let of_inputs: Vec<Option<&[Known]>> =
                 inputs.iter().map(|input| self.known.get(input).map(Vec::as_slice)).collect();
-            if let Some(known) = known(&op, &of_inputs, self.program.ty(output)) {
+            let types: Vec<&Type> = inputs.iter().map(|&input| self.program.ty(input)).collect();
+            if let Some(known) = known(&op, &of_inputs, &types, self.program.ty(output)) {
                 self.memory = self.memory.checked_sub(VALUE * known.len()).ok_or(Fault::Memory)?;
                 self.known.insert(output, known);
             }

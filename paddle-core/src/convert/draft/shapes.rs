@@ -54,7 +54,16 @@ impl Draft {
             if !is_small_product(&dims) || !is_small_product(&ty.dims) {
                 return Ok(None);
             }
-            let Some(left) = product(&ty.dims)?.floor_div(&product(&dims)?) else { return Ok(None) };
+            // Sizes that are on both sides do not matter.
+            let (mut of, mut by) = (ty.dims.clone(), dims.clone());
+            by.retain(|dim| match of.iter().position(|own| own == dim && own.constant().is_none()) {
+                Some(at) => {
+                    of.remove(at);
+                    false
+                }
+                None => true,
+            });
+            let Some(left) = product(&of)?.floor_div(&product(&by)?) else { return Ok(None) };
             dims[rest] = left;
         }
         // If the rows are -1, they are what is left only where the sizes of a row do not change.

@@ -38,6 +38,19 @@ impl Constant {
         Ok(Constant { ty, record, is_weight, narrow: narrow(kind) })
     }
 
+    /// A constant of one whole number or truth value.
+    pub(super) fn scalar(number: Number) -> Constant {
+        let (element, dtype, data) = match number {
+            Number::Bool(value) => (VarKind::Bool, DType::Bool, vec![u8::from(value)]),
+            number => {
+                let value = number.as_i64().unwrap_or_default();
+                (VarKind::Int64, DType::I64, value.to_le_bytes().to_vec())
+            }
+        };
+        let record = TensorRecord { lod: Vec::new(), element, dims: Vec::new(), data };
+        Constant { ty: Type::scalar(dtype), record, is_weight: false, narrow: None }
+    }
+
     /// The number of elements.
     pub(super) fn count(&self) -> usize {
         self.record.data.len() / self.ty.dtype.bytes()

@@ -23,7 +23,7 @@ use super::from_wire::{ConvertError, Fault, WirePlace};
 use crate::ops::{Assign, Program};
 use crate::program::{BlockId, Definition, Dim, Site, VarId};
 use crate::wire::TensorRecord;
-use crate::wire::onnx::{GraphProto, ModelProto, NodeProto};
+use crate::wire::onnx::{GraphProto, ModelProto};
 
 /// The version of the operators before which some have other meanings.
 const OLDEST: i64 = 6;
@@ -45,8 +45,10 @@ struct Reader {
     batch_name: Option<String>,
     /// The values that have a name of the file.
     named: BTreeSet<VarId>,
-    /// The initialisers that are statistics, which are not trained.
+    /// The initialisers that are statistics and nothing else, which are not trained.
     statistics: BTreeSet<String>,
+    /// Statistics whose initialisers are something else, too, by what is normalised with them and the number of the input.
+    own_statistics: BTreeMap<(String, usize), VarId>,
     /// The values of the parameters.
     parameters: BTreeMap<String, TensorRecord>,
     /// The faults so far.
@@ -65,6 +67,7 @@ impl Reader {
             batch_name: None,
             named: BTreeSet::new(),
             statistics: BTreeSet::new(),
+            own_statistics: BTreeMap::new(),
             parameters: BTreeMap::new(),
             found: Vec::new(),
         }
@@ -74,7 +77,8 @@ impl Reader {
     fn read(&mut self, model: &ModelProto) -> Result<(), ConvertError> {
         let own = |domain: &Option<String>| matches!(domain.as_deref(), None | Some("" | "ai.onnx"));
         let version = model.opset_import.iter().filter(|set| own(&set.domain)).map(|set| set.version).max();
-        self.version = version.unwrap_or(1);
+        // A model of other operators alone has none of these.
+        self.version = version.unwrap_or(if model.opset_import.is_empty() { 1 } else { OLDEST });
         if self.version < OLDEST {
             let message = format!(
                 "the model is of version {} of ONNX's operators; supported are those from {OLDEST} on, and \
@@ -167,15 +171,47 @@ impl Reader {
         At { draft: &mut self.draft, block, site: Site::default() }
     }
 
+    /// Reads a graph that an operator owns, whose inputs are bound to these values, into a block. What its faults are has been
+    /// noted when it is unread.
+    fn nested(&mut self, graph: &GraphProto, block: BlockId, bound: Vec<Value>) -> Result<Vec<VarId>, Fault> {
+        if self.scopes.len() > Program::MAX_DEPTH {
+            return Err(Fault::TooDeep { block: self.scope().number, limit: Program::MAX_DEPTH });
+        }
+        let found = self.found.len();
+        self.enter(block);
+        let result = self.bound(graph, bound);
+        self.scopes.pop();
+        let values = result.map_err(|error| error.fault)?;
+        match self.found.len() > found {
+            true => Err(Fault::Unread { name: graph.name.clone().unwrap_or_default() }),
+            false => Ok(values),
+        }
+    }
+
+    fn bound(&mut self, graph: &GraphProto, bound: Vec<Value>) -> Result<Vec<VarId>, ConvertError> {
+        for (input, value) in graph.input.iter().zip(bound) {
+            self.define(&input.name, value)?;
+        }
+        self.initializers(graph)?;
+        self.nodes(graph)?;
+        self.outputs(graph)
+    }
+
     fn enter(&mut self, block: BlockId) {
         self.scopes.push(Scope::new(block, self.graphs));
         self.graphs += 1;
     }
 }
 
-/// The names of running statistics: they are moved by their operators, and have no gradient.
+/// The names of running statistics, each of one operator: they are moved by it, and have no gradient. Exporters give equal
+/// initialisers one name, so there are others.
 fn statistics(graph: &GraphProto) -> BTreeSet<String> {
-    let normalise = |node: &&NodeProto| node.op_type == "BatchNormalization";
-    let of = |node: &NodeProto| node.input.iter().skip(3).take(2).cloned().collect::<Vec<String>>();
-    graph.node.iter().filter(normalise).flat_map(of).collect()
+    let mut uses: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
+    for node in &graph.node {
+        for (at, name) in node.input.iter().enumerate() {
+            let (count, is_statistic) = uses.entry(name).or_default();
+            (*count, *is_statistic) = (*count + 1, rules::is_statistic(&node.op_type, at));
+        }
+    }
+    uses.into_iter().filter(|(_, of)| *of == (1, true)).map(|(name, _)| name.to_string()).collect()
 }

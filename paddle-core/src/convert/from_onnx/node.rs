@@ -31,11 +31,18 @@ impl<'a> Node<'_, 'a> {
         }
         let narrow = self.narrow_elements()?;
         for (at, name) in desc.input.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
-            match rules::is_attribute(&desc.op_type, at) {
-                true => drop(self.reader.look_up(name)?),
-                false => drop(self.reader.operand(name)?),
+            match (rules::is_attribute(&desc.op_type, at), desc.output.first()) {
+                (true, _) => drop(self.reader.look_up(name)?),
+                (_, Some(output))
+                    if rules::is_statistic(&desc.op_type, at) && !self.reader.is_statistic(name) =>
+                {
+                    self.reader.own_statistic(name, output, at)?;
+                }
+                _ => drop(self.reader.operand(name)?),
             }
         }
+        // What is in the file stays known.
+        let constant = if desc.op_type == "Identity" { self.constant(0) } else { None };
         let given = self.by_rule(rule)?;
         if desc.output.iter().skip(given.len()).any(|name| !name.is_empty()) {
             let message =
@@ -50,7 +57,7 @@ impl<'a> Node<'_, 'a> {
                 let name = self.reader.draft.fresh(name);
                 self.reader.draft.program.rename(value, &name);
             }
-            self.reader.define(name, Value { var: Some(value), constant: None, narrow })?;
+            self.reader.define(name, Value { var: Some(value), constant: constant.clone(), narrow })?;
         }
         Ok(())
     }
@@ -136,6 +143,11 @@ impl<'a> Node<'_, 'a> {
     /// An input that may be left out.
     pub(super) fn optional(&mut self, at: usize) -> Result<Option<VarId>, Fault> {
         let Some(name) = self.name(at) else { return Ok(None) };
+        let own =
+            self.desc.output.first().and_then(|output| self.reader.own_statistics.get(&(output.clone(), at)));
+        if let Some(&own) = own {
+            return Ok(Some(own));
+        }
         let value = self.reader.operand(name)?;
         let merged = self.reader.draft.merged.get(&(self.block(), value)).filter(|_| self.merges);
         Ok(Some(merged.copied().unwrap_or(value)))

@@ -33,6 +33,13 @@ pub(super) struct Value {
     pub(super) narrow: Option<VarKind>,
 }
 
+impl Value {
+    /// A value of the program.
+    pub(super) fn of(var: VarId) -> Self {
+        Value { var: Some(var), ..Value::default() }
+    }
+}
+
 impl Scope {
     pub(super) fn new(block: BlockId, number: usize) -> Self {
         Scope { block, number, values: BTreeMap::new() }
@@ -83,7 +90,10 @@ impl Reader {
         let is_parameter = constant.is_weight && constant.ty.rank() > 0 && constant.ty.dtype.is_float()
             || constant.count() > MOST_ELEMENTS;
         let var = match is_parameter {
-            true => self.parameter(name, &constant)?,
+            true => {
+                let is_weight = constant.is_weight && constant.ty.dtype.is_float();
+                self.parameter(name, &constant, is_weight && !self.statistics.contains(name))?
+            }
             false => {
                 let ty = constant.ty.clone();
                 let written = AssignValue { values: constant.numbers(), ty };
@@ -100,16 +110,27 @@ impl Reader {
         Ok(var)
     }
 
-    fn parameter(&mut self, name: &str, constant: &Constant) -> Result<VarId, Fault> {
+    /// Whether an initialiser is a statistic and nothing else.
+    pub(super) fn is_statistic(&self, name: &str) -> bool {
+        self.statistics.contains(name)
+    }
+
+    /// The statistic in an input of an operator, whose initialiser has other uses: a parameter of its own.
+    pub(super) fn own_statistic(&mut self, name: &str, of: &str, at: usize) -> Result<(), Fault> {
+        let constant = self.look_up(name)?.constant.clone();
+        if let Some(constant) = constant {
+            let var = self.parameter(name, &constant, false)?;
+            self.own_statistics.insert((of.to_string(), at), var);
+        }
+        Ok(())
+    }
+
+    fn parameter(&mut self, name: &str, constant: &Constant, is_trained: bool) -> Result<VarId, Fault> {
         let initializer = Op::from(Fill::zeros(constant.ty.clone()));
-        let is_trained =
-            constant.is_weight && constant.ty.dtype.is_float() && !self.statistics.contains(name);
         let options = ParameterOptions { trainable: is_trained, ..ParameterOptions::default() };
         let name = self.draft.fresh(name);
-        let var = self
-            .draft
-            .program
-            .create_parameter(&name, ParameterUse { initializer, options, site: Site::default() })?;
+        let wanted = ParameterUse { initializer, options, site: Site::default() };
+        let var = self.draft.program.create_parameter(&name, wanted)?;
         self.parameters.insert(name, constant.record.clone());
         Ok(var)
     }

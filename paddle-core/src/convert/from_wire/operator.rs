@@ -102,11 +102,6 @@ impl<'a> Reading<'_, 'a> {
         self.reader.draft.undone(value, perm)
     }
 
-    /// The value with its axes in another order. An order that undoes another one gives the value before it.
-    pub(super) fn permuted(&mut self, value: VarId, perm: &[i64]) -> Result<VarId, Fault> {
-        self.at().permuted(value, perm)
-    }
-
     /// The value with the rows of the batch, if its first axis has their number. Our own programs say what they mean.
     pub(super) fn with_rows(&mut self, value: VarId) -> Result<VarId, Fault> {
         if self.reader.is_ours { Ok(value) } else { self.at().with_rows(value) }
@@ -152,17 +147,6 @@ impl<'a> Reading<'_, 'a> {
         inputs: &[VarId],
     ) -> Result<VarId, Fault> {
         self.at().emit_in(block, op, inputs)
-    }
-
-    /// Appends an operator whose outputs, so many, no variable holds.
-    pub(super) fn append(
-        &mut self,
-        block: BlockId,
-        op: Op,
-        inputs: &[VarId],
-        outputs: usize,
-    ) -> Result<Vec<VarId>, Fault> {
-        self.at().append(block, op, inputs, outputs)
     }
 
     /// Appends an operator whose outputs are the new versions of these variables. Variables that outlive the run store
@@ -282,7 +266,11 @@ impl<'a> Reading<'_, 'a> {
     /// Makes a value that no variable holds that of the variable in slot `Out`.
     pub(super) fn out_value(&mut self, value: VarId) -> Result<bool, ConvertError> {
         let desc = self.desc;
-        let name = one(desc.output("Out"), "Out")?;
+        self.named_value(one(desc.output("Out"), "Out")?, value)
+    }
+
+    /// Makes a value that no variable holds that of a variable.
+    pub(super) fn named_value(&mut self, name: &'a str, value: VarId) -> Result<bool, ConvertError> {
         if self.reader.draft.program.var(value).definition == Definition::Operator {
             let fresh = self.reader.draft.fresh(name);
             self.reader.draft.program.rename(value, &fresh);

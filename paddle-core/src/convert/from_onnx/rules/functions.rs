@@ -123,7 +123,7 @@ impl Node<'_, '_> {
     }
 
     fn cast_to_element(&mut self, x: VarId, number: i64) -> Result<VarId, Fault> {
-        let (kind, dtype) = Reader::element_type(&self.desc.output[0], i32::try_from(number).unwrap_or(0))?;
+        let (kind, dtype) = Reader::element_type("to", i32::try_from(number).unwrap_or(0))?;
         match self.at().narrowed(x, kind)? {
             Some(narrow) => Ok(narrow),
             None => self.cast(x, dtype),
@@ -144,21 +144,20 @@ impl Node<'_, '_> {
     /// Nothing is dropped in inference; where the model is trained, as much as it says.
     pub(super) fn dropout(&mut self) -> Given {
         let x = self.input(0)?;
-        if self.has(2)
-            && !matches!(self.numbers(2).as_deref(), Some([Number::Bool(false)]))
-            && !self.reader.trains
-        {
+        let ratio = self.number(1, "ratio")?.unwrap_or(0.5);
+        let drops = self.has(2) && !matches!(self.numbers(2).as_deref(), Some([Number::Bool(false)]));
+        if drops && ratio > 0.0 {
             return self.lacks("it drops where it infers, by `training_mode`");
         }
-        let ratio = self.number(1, "ratio")?.unwrap_or(0.5);
-        if self.reader.trains && ratio > 0.0 {
-            let path = self.desc.output[0].clone();
+        let has_mask = self.desc.output.get(1).is_some_and(|name| !name.is_empty());
+        if self.reader.trains && ratio > 0.0 && !has_mask {
+            let path = self.desc.output.first().cloned().unwrap_or_default();
             let dropout_implementation = DropoutImplementation::UpscaleInTrain;
             let op = Dropout { dropout_prob: ratio, dropout_implementation, path };
             return Ok(vec![self.at().emit_all(op, &[x], 2)?[0]]);
         }
         let mut given = vec![x];
-        if self.desc.output.get(1).is_some_and(|name| !name.is_empty()) {
+        if has_mask {
             let ty = self.ty(x).with_dtype(DType::Bool);
             given.push(self.emit(Fill { value: Number::Bool(true), ty }, &[])?);
         }

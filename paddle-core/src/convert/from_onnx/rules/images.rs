@@ -2,7 +2,9 @@
 
 use crate::convert::from_onnx::node::{Given, Node};
 use crate::convert::from_wire::Fault;
-use crate::ops::{Conv2d, Conv2dTranspose, Op, Pad, Padding, Pool2d, PoolKind, Reduce, ReduceKind, Reshape};
+use crate::ops::{
+    Conv2d, Conv2dTranspose, Op, Pad, Padding, Pool2d, PoolKind, Reduce, ReduceKind, Reshape, Slice,
+};
 use crate::program::{Dim, VarId};
 
 /// Windows along the one or two axes of a signal or an image. In a signal, the first axis is one of size 1.
@@ -120,6 +122,13 @@ impl Node<'_, '_> {
 
     pub(super) fn convolution(&mut self) -> Given {
         let (x, filter, bias) = (self.input(0)?, self.input(1)?, self.optional(2)?);
+        if self.ty(x).rank() == 5 {
+            let out = self.convolution_of_volumes(x, filter)?;
+            return Ok(vec![match bias {
+                Some(bias) => self.with_bias(out, bias)?,
+                None => out,
+            }]);
+        }
         let size = self.size_of_filters(filter)?;
         let windows = self.windows(x, Some(size))?;
         let op = Conv2d {
@@ -163,6 +172,9 @@ impl Node<'_, '_> {
     /// Padding that counts in an average is put there first.
     pub(super) fn pool(&mut self, pooling_type: PoolKind) -> Given {
         let x = self.input(0)?;
+        if self.ty(x).rank() == 5 {
+            return self.pool_of_volumes(x, pooling_type);
+        }
         let windows = self.windows(x, None)?;
         if windows.dilations != [1, 1] || self.int("storage_order", 0) != 0 {
             return self.lacks("it has dilations or another order of elements");
@@ -182,7 +194,40 @@ impl Node<'_, '_> {
             ceil_mode: self.int("ceil_mode", 0) != 0,
             ..Pool2d::of_size(pooling_type, windows.size)
         };
-        Ok(vec![self.on_images(op, &[image], &windows)?])
+        if !op.ceil_mode {
+            return Ok(vec![self.on_images(op, &[image], &windows)?]);
+        }
+        let of: Vec<Dim> = self.ty(image).dims.iter().rev().take(2).rev().cloned().collect();
+        let mut out = self.on_images(op, &[image], &windows)?;
+        for axis in usize::from(windows.is_signal)..2 {
+            out = self.without_empty_window(out, axis, &of[axis], &op)?;
+        }
+        Ok(vec![out])
+    }
+
+    /// Rounded up, the last window may begin behind the image and the padding in front of it. ONNX has no such window.
+    fn without_empty_window(
+        &mut self,
+        out: VarId,
+        axis: usize,
+        of: &Dim,
+        op: &Pool2d,
+    ) -> Result<VarId, Fault> {
+        let Padding::Explicit(sides) = op.paddings else { return Ok(out) };
+        let (before, behind) = (sides[2 * axis], sides[2 * axis + 1]);
+        if op.strides[axis] - 1 < op.ksize[axis] - behind {
+            return Ok(out);
+        }
+        let at = self.ty(out).dims.len() + axis - 2;
+        let (Some(of), Some(count)) = (of.constant(), self.ty(out).dims[at].constant()) else {
+            return self.lacks("it rounds up a size that is not known");
+        };
+        if (count - 1) * op.strides[axis] < of + before {
+            return Ok(out);
+        }
+        let axis = (at + self.rows(out)) as i64;
+        let kept = Slice { axes: vec![axis], starts: vec![0], ends: vec![count - 1], strides: Vec::new() };
+        self.emit(kept, &[out])
     }
 
     /// Over all axes behind the channels.

@@ -6,14 +6,19 @@
 mod arithmetic;
 mod arrangement;
 mod constants;
+mod control_flow;
 mod functions;
 mod images;
 mod indices;
+mod losses;
 mod matrices;
 mod normalisation;
+mod recurrent;
 mod reductions;
+mod resize;
 mod shapes;
 mod slices;
+mod volumes;
 
 use super::node::{Given, Node};
 use crate::ops::{BinaryKind, CompareKind, LogicalKind, PoolKind, PredicateKind, ReduceKind, UnaryKind};
@@ -167,8 +172,25 @@ pub(super) fn rule(desc: &NodeProto) -> Option<Rule> {
         "LpNormalization"         => |x| x.lp_normalization(),
         "MeanVarianceNormalization" => |x| x.mean_variance_normalization(),
         "LRN"                     => |x| x.local_response(),
+        "Resize" | "Upsample"     => |x| x.resize(),
+        // Recurrent layers.
+        "LSTM"                    => |x| x.lstm(),
+        "GRU"                     => |x| x.gru(),
+        "RNN"                     => |x| x.rnn(),
+        // Losses.
+        "NegativeLogLikelihoodLoss" => |x| x.negative_log_likelihood(),
+        "SoftmaxCrossEntropyLoss" => |x| x.softmax_cross_entropy(),
+        // Operators that own graphs.
+        "If"                      => |x| x.branches(),
+        "Loop"                    => |x| x.repeat(),
+        "Scan"                    => |x| x.scan(),
         _ => return None,
     })
+}
+
+/// Whether an input of an operator is a running statistic.
+pub(super) fn is_statistic(op_type: &str, at: usize) -> bool {
+    op_type == "BatchNormalization" && (3..5).contains(&at)
 }
 
 /// Whether an input of an operator says what it does, and is no operand: it is looked up, not computed with.
@@ -177,7 +199,9 @@ pub(super) fn is_attribute(op_type: &str, at: usize) -> bool {
         "Reshape" | "Squeeze" | "Unsqueeze" | "Expand" | "Tile" | "Split" | "CumSum" | "TopK" | "Trilu"
         | "ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2"
         | "ReduceSumSquare" | "ReduceLogSum" | "ReduceLogSumExp" => at == 1,
-        "Slice" | "Pad" | "OneHot" | "Dropout" | "Clip" => at > 0,
+        "Slice" | "Pad" | "OneHot" | "Dropout" | "Clip" | "Resize" | "Upsample" => at > 0,
+        "If" => at == 0,
+        "Loop" => at < 2,
         "ConstantOfShape" | "Range" => true,
         _ => false,
     }

@@ -64,7 +64,18 @@ impl Node<'_, '_> {
             None => self.list(x, &count, 0.0)?,
         };
         let op = LayerNorm { epsilon: self.float("epsilon", 1e-5), begin_norm_axis: axis as i64 };
-        Ok(vec![self.at().emit_all(op, &[x, scale, bias], 3)?[0]])
+        let mut given = vec![self.at().emit_all(op, &[x, scale, bias], 3)?[0]];
+        if self.desc.output.len() > 1 {
+            let axes = (axis as i64..self.ty(x).rank() as i64).collect();
+            let mean = Reduce { kind: ReduceKind::Mean, axes, keep_dim: true };
+            let middle = self.emit(mean.clone(), &[x])?;
+            let distance = self.emit(SUB, &[x, middle])?;
+            let squares = self.emit(Unary::of(UnaryKind::Square), &[distance])?;
+            let variance = self.emit(mean, &[squares])?;
+            let variance = self.emit(Scale { scale: 1.0, bias: op.epsilon }, &[variance])?;
+            given.extend([middle, self.emit(Unary::of(UnaryKind::Rsqrt), &[variance])?]);
+        }
+        Ok(given)
     }
 
     /// Each channel of a row is a group.

@@ -5,8 +5,8 @@ use crate::convert::from_wire::Fault;
 use crate::convert::types::{is_small_product, product};
 use crate::ops::compositions::log_sum_exp;
 use crate::ops::{
-    Binary, BinaryKind, Cast, CumSum, OneHot, Reduce, ReduceKind, Softmax, StopGradient, TopK, Transpose,
-    Unary, UnaryKind,
+    Binary, BinaryKind, Cast, CumSum, OneHot, Reduce, ReduceKind, Scale, Slice, Softmax, StopGradient, TopK,
+    Transpose, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, VarId};
 
@@ -63,11 +63,21 @@ impl Node<'_, '_> {
     /// The place of the largest or smallest element is that of the first when they are sorted.
     pub(super) fn arg_extreme(&mut self, largest: bool) -> Given {
         let x = self.input(0)?;
-        if self.int("select_last_index", 0) != 0 {
-            return self.lacks("it takes the last of equal elements");
-        }
         let axis = self.axis(x, "axis", self.int("axis", 0))?;
-        let places = self.at().emit_all(TopK { k: Some(1), axis: axis as i64, largest }, &[x], 2)?[1];
+        let of_last = self.int("select_last_index", 0) != 0;
+        let mut from = x;
+        if of_last {
+            let flip = Slice { axes: vec![axis as i64], starts: vec![-1], ends: vec![-1], strides: vec![-1] };
+            from = self.emit(flip, &[x])?;
+        }
+        let mut places = self.at().emit_all(TopK { k: Some(1), axis: axis as i64, largest }, &[from], 2)?[1];
+        if of_last {
+            // They are counted from the end.
+            let Some(size) = self.shape(x)[axis].constant() else {
+                return self.lacks("it takes the last of equal elements of an axis whose size is not known");
+            };
+            places = self.emit(Scale { scale: -1.0, bias: (size - 1) as f64 }, &[places])?;
+        }
         if self.int("keepdims", 1) != 0 {
             return Ok(vec![places]);
         }

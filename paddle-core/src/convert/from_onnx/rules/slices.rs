@@ -3,7 +3,7 @@
 use crate::convert::draft::MOST_POSITIONS;
 use crate::convert::from_onnx::node::{Given, Node};
 use crate::convert::from_wire::Fault;
-use crate::ops::{Gather, Number, PadMode, Range, Slice};
+use crate::ops::{Fill, Gather, Number, PadMode, Range, Slice};
 use crate::program::{DType, Dim, Type, VarId};
 
 /// What stands for the end of an axis, and for the place before its beginning.
@@ -59,7 +59,26 @@ impl Node<'_, '_> {
         for (axis, start, end, step) in by_size {
             x = self.part_by_size(x, axis, [&start, &end], step)?;
         }
-        if op.axes.is_empty() { Ok(vec![x]) } else { self.give(op, &[x]) }
+        if op.axes.is_empty() {
+            return Ok(vec![x]);
+        }
+        match self.nothing(x, &op) {
+            Some(ty) => self.give(Fill::zeros(ty), &[]),
+            None => self.give(op, &[x]),
+        }
+    }
+
+    /// The type of a slice that has no elements, if it is known to have none.
+    fn nothing(&self, x: VarId, op: &Slice) -> Option<Type> {
+        let (mut ty, rows) = (self.ty(x).clone(), self.rows(x));
+        let mut is_empty = false;
+        for (axis, bounds) in op.bounds() {
+            let dim = &mut ty.dims[axis.checked_sub(rows)?];
+            let count = bounds.of(usize::try_from(dim.constant()?).ok()?).count;
+            is_empty |= count == 0;
+            *dim = Dim::from(count as i64);
+        }
+        is_empty.then_some(ty)
     }
 
     /// Where a slice that goes backward ends: in ours, -1 is the place before the first element.

@@ -29,7 +29,6 @@ mod sequences;
 mod shuffles;
 mod slice_pad_tile;
 mod squeeze_flatten;
-mod units;
 mod updates;
 mod volumes;
 

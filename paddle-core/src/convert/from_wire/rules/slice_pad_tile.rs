@@ -120,6 +120,7 @@ impl Reading<'_, '_> {
             _ => return Ok(false),
         };
         match self.at().padded(x, paddings, pad_value, mode)? {
+            Some(padded) if padded == x => self.out(crate::ops::Assign, &[x]),
             Some(padded) => self.out_value(padded),
             None => Ok(false),
         }
