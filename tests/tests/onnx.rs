@@ -184,6 +184,17 @@ fn models_of_a_folder() {
         eprintln!("skipped: PADDLE_ONNX_MODELS names no folder");
         return;
     };
+    of_folder(&folder, &[1, 3]);
+}
+
+/// Small models that PyTorch exported: layers with normalisation, a recurrent one, images, and looked-up vectors.
+#[test]
+fn models_of_pytorch() {
+    of_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/onnx"), &[3]);
+}
+
+/// Runs all models of a folder on batches of these numbers of rows.
+fn of_folder(folder: &Path, batches: &[usize]) {
     let models: BTreeSet<PathBuf> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
     let (mut passed, mut failed) = (0, Vec::new());
     for folder in models.iter().filter(|path| path.join("model.onnx").is_file()) {
@@ -191,7 +202,7 @@ fn models_of_a_folder() {
         let bytes = fs::read(folder.join("model.onnx")).unwrap();
         let mut why = None;
         let mut worst = 0f64;
-        for rows in [1, 3] {
+        for rows in batches {
             let inputs: Vec<(String, Tensor)> =
                 npz::read(&folder.join(format!("in{rows}.npz"))).into_iter().collect();
             let outputs = npz::read(&folder.join(format!("out{rows}.npz")));

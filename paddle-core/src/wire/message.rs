@@ -19,8 +19,11 @@ use prost::encoding::{DecodeContext, WireType, encode_key, skip_field};
 /// The encodings of the kinds of fields, by their names in a `.proto` file.
 pub(super) mod kind {
     pub(in crate::wire) use prost::encoding::{
-        bool, bytes, double, float, int32, int32 as enumeration, int64, message, string,
+        bool, double, float, int32, int32 as enumeration, int64, message, string,
     };
+
+    #[cfg(feature = "convert")]
+    pub(in crate::wire) use prost::encoding::bytes;
 }
 
 /// The part of a message's table that `completeness.rs` reads.

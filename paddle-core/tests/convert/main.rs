@@ -11,6 +11,7 @@ mod fuzz;
 mod hostile;
 mod legalise;
 mod moves;
+mod onnx;
 mod paddle;
 mod round_trip;
 mod sequences;

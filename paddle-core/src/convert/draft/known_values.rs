@@ -67,9 +67,9 @@ pub(super) fn known(op: &Op, inputs: &[Option<&[Known]>], types: &[&Type], ty: &
             let of = input(0)?;
             each(&shape, |at| {
                 let mut from = vec![0; at.len()];
-                perm.iter()
-                    .zip(at)
-                    .try_for_each(|(&axis, &place)| Some(*from.get_mut(axis as usize)? = place))?;
+                for (&axis, &place) in perm.iter().zip(at) {
+                    *from.get_mut(axis as usize)? = place;
+                }
                 of.at(&from)
             })
         }

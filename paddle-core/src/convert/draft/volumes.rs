@@ -108,7 +108,7 @@ impl At<'_> {
             strides: [down.stride, across.stride],
             paddings: Padding::Explicit([0, (down.span() - down.stride).max(0), left, right]),
             dilations: [down.dilation, across.dilation],
-            groups: groups,
+            groups,
         };
         let images = self.emit(conv, &[images, filter])?;
         let out_width = self.ty(images).dims.last().cloned().unwrap_or(Dim::from(1));

@@ -182,7 +182,7 @@ impl Reader {
         let result = self.bound(graph, bound);
         self.scopes.pop();
         let values = result.map_err(|error| error.fault)?;
-        match self.found.len() > found {
+        match self.found.len() > found || values.len() < graph.output.len() {
             true => Err(Fault::Unread { name: graph.name.clone().unwrap_or_default() }),
             false => Ok(values),
         }
@@ -203,8 +203,8 @@ impl Reader {
     }
 }
 
-/// The names of running statistics, each of one operator: they are moved by it, and have no gradient. Exporters give equal
-/// initialisers one name, so there are others.
+/// The initialisers that are running statistics of one operator, which moves them. Exporters give equal initialisers one name, so
+/// there are others.
 fn statistics(graph: &GraphProto) -> BTreeSet<String> {
     let mut uses: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
     for node in &graph.node {
@@ -213,5 +213,6 @@ fn statistics(graph: &GraphProto) -> BTreeSet<String> {
             (*count, *is_statistic) = (*count + 1, rules::is_statistic(&node.op_type, at));
         }
     }
-    uses.into_iter().filter(|(_, of)| *of == (1, true)).map(|(name, _)| name.to_string()).collect()
+    let initial = graph.initializer.iter().filter_map(|tensor| tensor.name.clone());
+    initial.filter(|name| uses.get(name.as_str()) == Some(&(1, true))).collect()
 }

@@ -271,7 +271,8 @@ impl<'a> Reading<'_, 'a> {
 
     /// Makes a value that no variable holds that of a variable.
     pub(super) fn named_value(&mut self, name: &'a str, value: VarId) -> Result<bool, ConvertError> {
-        if self.reader.draft.program.var(value).definition == Definition::Operator {
+        let var = self.reader.draft.program.var(value);
+        if var.definition == Definition::Operator && var.name != name {
             let fresh = self.reader.draft.fresh(name);
             self.reader.draft.program.rename(value, &fresh);
         }

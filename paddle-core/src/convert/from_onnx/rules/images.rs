@@ -199,8 +199,8 @@ impl Node<'_, '_> {
         }
         let of: Vec<Dim> = self.ty(image).dims.iter().rev().take(2).rev().cloned().collect();
         let mut out = self.on_images(op, &[image], &windows)?;
-        for axis in usize::from(windows.is_signal)..2 {
-            out = self.without_empty_window(out, axis, &of[axis], &op)?;
+        for (axis, of) in of.iter().enumerate().skip(usize::from(windows.is_signal)) {
+            out = self.without_empty_window(out, axis, of, &op)?;
         }
         Ok(vec![out])
     }

@@ -27,7 +27,7 @@ impl Node<'_, '_> {
     }
 
     /// The indices, where those below 0 have been counted from the end of an axis of this size.
-    fn from_start(&mut self, index: VarId, size: &Dim) -> Result<VarId, Fault> {
+    fn counted_from_start(&mut self, index: VarId, size: &Dim) -> Result<VarId, Fault> {
         let zero = self.fill(0.0, DType::I64)?;
         let is_below = self.emit(Compare { kind: CompareKind::LessThan }, &[index, zero])?;
         let Some(size) = size.constant() else { return Ok(index) };
@@ -104,7 +104,7 @@ impl Node<'_, '_> {
             [off, on] => (values.ty.dtype, [off.as_f64(), on.as_f64()]),
             _ => return self.lacks("it has not two values"),
         };
-        let ids = self.from_start(ids, &depth)?;
+        let ids = self.counted_from_start(ids, &depth)?;
         let number = if dtype == DType::Bool { DType::I32 } else { dtype };
         let mut hot = self.emit(OneHot { depth, dtype: number, allow_out_of_range: true }, &[ids])?;
         if (off, on) != (0.0, 1.0) {
