@@ -41,7 +41,7 @@ use crate::program::{BlockId, DType, Dim, RowsId, Site, SymbolId, Type, VarId};
 pub(super) const MEMORY: usize = 256 << 20;
 
 /// The approximate size of a value in bytes, without its name and symbolic sizes.
-const VALUE: usize = 200;
+pub(super) const VALUE: usize = 200;
 
 /// The value that a composition gives, or what it lacks.
 pub(super) type Tried = Result<Result<VarId, &'static str>, Fault>;
@@ -105,7 +105,7 @@ impl Draft {
                 inputs.iter().map(|input| self.known.get(input).map(Vec::as_slice)).collect();
             let types: Vec<&Type> = inputs.iter().map(|&input| self.program.ty(input)).collect();
             if let Some(known) = known(&op, &of_inputs, &types, self.program.ty(output)) {
-                self.memory = self.memory.checked_sub(VALUE * known.len()).ok_or(Fault::Memory)?;
+                self.spend(VALUE * known.len())?;
                 self.known.insert(output, known);
             }
         }
@@ -122,12 +122,18 @@ impl Draft {
         Ok(self.program.create_block_parameter(id, &name, ty.clone())?)
     }
 
+    /// Subtracts so many bytes from the memory that is left. What takes time and no memory is counted, too: loops that are
+    /// written out make many operators of few.
+    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.memory = self.memory.checked_sub(bytes).ok_or(Fault::Memory)?;
+        Ok(())
+    }
+
     /// Subtracts the memory of a value from what is left.
     fn charge(&mut self, name: &str, ty: &Type) -> Result<(), Fault> {
         let symbolic = ty.dims.iter().filter(|dim| dim.constant().is_none());
         let takes = VALUE + 2 * name.len() + symbolic.map(|dim| 16 * dim_text(dim).len()).sum::<usize>();
-        self.memory = self.memory.checked_sub(takes).ok_or(Fault::Memory)?;
-        Ok(())
+        self.spend(takes)
     }
 
     /// The name of the next version of a variable: its own, or its own with the first free suffix.

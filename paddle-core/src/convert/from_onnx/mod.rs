@@ -18,7 +18,7 @@ use self::constant::Constant;
 pub use self::model::{OnnxModel, load_onnx, load_onnx_to_train};
 use self::node::Node;
 use self::scope::{Scope, Value};
-use super::draft::{At, Draft, MEMORY};
+use super::draft::{At, Draft, MEMORY, VALUE};
 use super::from_wire::{ConvertError, Fault, WirePlace};
 use crate::ops::{Assign, Program};
 use crate::program::{BlockId, Definition, Dim, Site, VarId};
@@ -111,6 +111,7 @@ impl Reader {
     fn nodes(&mut self, graph: &GraphProto) -> Result<(), ConvertError> {
         for (at, desc) in graph.node.iter().enumerate() {
             let number = self.scope().number;
+            self.draft.spend(VALUE)?;
             let result = Node { reader: self, desc, merges: false }.operator();
             let place = || WirePlace {
                 block: number,
@@ -178,6 +179,7 @@ impl Reader {
             return Err(Fault::TooDeep { block: self.scope().number, limit: Program::MAX_DEPTH });
         }
         let found = self.found.len();
+        self.draft.spend(VALUE)?;
         self.enter(block);
         let result = self.bound(graph, bound);
         self.scopes.pop();

@@ -83,9 +83,16 @@ impl Node<'_, '_> {
         self.give(Scale { scale: 1.0 / self.desc.input.len() as f64, bias: 0.0 }, &[sum])
     }
 
-    /// The slopes of negative elements are aligned at the end, as every second operand is.
+    /// The slopes of negative elements are aligned at the end, as every second operand is. Before version 7, there is one for each
+    /// channel.
     pub(super) fn prelu(&mut self) -> Given {
-        let (x, slope) = (self.input(0)?, self.input(1)?);
+        let (x, mut slope) = (self.input(0)?, self.input(1)?);
+        if self.reader.version < 7 && self.ty(slope).rank() == 1 && self.ty(x).rank() > 2 {
+            let ones = self.ty(x).rank() - 2;
+            let dims =
+                self.ty(slope).dims.iter().cloned().chain(std::iter::repeat_n(Dim::from(1), ones)).collect();
+            slope = self.reshaped(slope, dims)?;
+        }
         let zero = self.fill(0.0, self.ty(x).dtype)?;
         let positive = self.emit(Compare { kind: CompareKind::GreaterThan }, &[x, zero])?;
         let scaled = self.emit(Binary { kind: BinaryKind::Mul }, &[x, slope])?;

@@ -25,9 +25,11 @@ struct Unrolled {
 
 impl Node<'_, '_> {
     /// The graph in an attribute.
-    fn graph(&self, attribute: &'static str) -> Result<GraphProto, Fault> {
+    fn graph(&mut self, attribute: &'static str) -> Result<GraphProto, Fault> {
         let bytes = self.attr(attribute).and_then(|attr| attr.g.as_ref());
-        Ok(GraphProto::decode(bytes.ok_or(Fault::MissingAttribute { attribute })?)?)
+        let bytes = bytes.ok_or(Fault::MissingAttribute { attribute })?;
+        self.reader.draft.spend(bytes.len())?;
+        Ok(GraphProto::decode(bytes)?)
     }
 
     /// Whether a value is a known truth value.

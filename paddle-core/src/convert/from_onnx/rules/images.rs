@@ -62,6 +62,18 @@ impl Node<'_, '_> {
         Ok(Windows { size, strides, dilations, sides, is_signal })
     }
 
+    /// The windows of this size without padding.
+    fn windows_alone(&self, x: VarId, size: [i64; 2]) -> Result<Windows, Fault> {
+        let is_signal = self.ty(x).rank() == 3;
+        let (strides, dilations) =
+            (self.pair("strides", is_signal, 1)?, self.pair("dilations", is_signal, 1)?);
+        let all = [size, strides, dilations].concat();
+        if !(3..=4).contains(&self.ty(x).rank()) || all.iter().any(|number| !(1..1 << 31).contains(number)) {
+            return self.lacks("it has neither images nor signals, or a size, stride or dilation is below 1");
+        }
+        Ok(Windows { size, strides, dilations, sides: [0; 4], is_signal })
+    }
+
     /// Paddings for as many windows as there are strides in an axis.
     fn same(
         &self,
@@ -145,21 +157,43 @@ impl Node<'_, '_> {
         }])
     }
 
-    /// The sizes of the result may be given; what they lack is added behind, or, for `SAME_UPPER`, on both sides.
+    /// The sizes of the result may be given, or be as many times larger as the stride says: padding follows from them.
     pub(super) fn transposed_convolution(&mut self) -> Given {
         let (x, filter, bias) = (self.input(0)?, self.input(1)?, self.optional(2)?);
         let size = self.size_of_filters(filter)?;
         let auto = self.text("auto_pad").unwrap_or("NOTSET");
-        if !matches!(auto, "NOTSET" | "VALID") || self.attr("output_shape").is_some() {
-            return self.lacks("its padding follows from the sizes of its result");
+        let is_same = matches!(auto, "SAME_UPPER" | "SAME_LOWER");
+        let wanted = self.ints("output_shape");
+        let mut windows = if is_same { self.windows_alone(x, size)? } else { self.windows(x, Some(size))? };
+        let mut output_padding = self.pair("output_padding", windows.is_signal, 0)?;
+        if is_same || wanted.is_some() {
+            for axis in usize::from(windows.is_signal)..2 {
+                let dims = &self.ty(x).dims;
+                let of = dims.len().checked_sub(2 - axis).and_then(|at| dims[at].constant());
+                let Some(of) = of.filter(|&of| (1..1 << 31).contains(&of)) else {
+                    return self.lacks("its padding follows from a size that is not known");
+                };
+                let wanted = match &wanted {
+                    Some(sizes) => sizes.iter().rev().nth(1 - axis).copied(),
+                    None => Some(of * windows.strides[axis]),
+                };
+                let Some(wanted) = wanted else { return self.lacks("its `output_shape` has too few sizes") };
+                let span = (windows.size[axis] - 1) * windows.dilations[axis] + 1;
+                let more = (of - 1) * windows.strides[axis] + output_padding[axis] + span - wanted;
+                if more < 0 {
+                    output_padding[axis] -= more;
+                }
+                let (less, rest) = (more.max(0) / 2, more.max(0) - more.max(0) / 2);
+                (windows.sides[2 * axis], windows.sides[2 * axis + 1]) =
+                    if auto == "SAME_UPPER" { (less, rest) } else { (rest, less) };
+            }
         }
-        let windows = self.windows(x, Some(size))?;
         let op = Conv2dTranspose {
             strides: windows.strides,
             paddings: windows.sides,
             dilations: windows.dilations,
             groups: self.int("group", 1),
-            output_padding: self.pair("output_padding", windows.is_signal, 0)?,
+            output_padding,
         };
         let inputs = [self.image(x, &windows)?, self.image(filter, &windows)?];
         let out = self.on_images(op, &inputs, &windows)?;

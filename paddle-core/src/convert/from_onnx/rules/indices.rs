@@ -2,11 +2,12 @@
 
 use crate::convert::from_onnx::node::{Given, Node};
 use crate::convert::from_wire::Fault;
+use crate::convert::types::{is_small_product, product};
 use crate::ops::{
-    Cast, Compare, CompareKind, Fill, Gather, GatherNd, LookupTable, Number, OneHot, Scale, ScatterNdAdd,
-    Select, TakeAlongAxis, Transpose,
+    Cast, Compare, CompareKind, Concat, Fill, Gather, GatherNd, LookupTable, Number, OneHot, Range, Scale,
+    ScatterNdAdd, Select, TakeAlongAxis, Transpose,
 };
-use crate::program::{DType, Definition, Dim, VarId};
+use crate::program::{DType, Definition, Dim, Type, VarId};
 
 impl Node<'_, '_> {
     /// Indices, which count from the end if they are negative. Ours do not: where they are known, they are changed here.
@@ -73,6 +74,63 @@ impl Node<'_, '_> {
     pub(super) fn scatter_parts(&mut self) -> Given {
         let (x, index, updates) = (self.input(0)?, self.input(1)?, self.input(2)?);
         let index = self.cast(index, DType::I64)?;
+        self.scattered(x, index, updates)
+    }
+
+    /// Each element at an index along an axis becomes that of `updates`.
+    pub(super) fn scatter_elements(&mut self) -> Given {
+        let (x, index, updates) = (self.input(0)?, self.input(1)?, self.input(2)?);
+        if [x, index, updates].iter().any(|&var| self.rows(var) == 1) {
+            return self.lacks("it goes along rows");
+        }
+        let axis = self.axis(x, "axis", self.int("axis", 0))?;
+        let size = self.shape(x)[axis].clone();
+        let index = self.cast(index, DType::I64)?;
+        let index = self.counted_from_start(index, &size)?;
+        let dims = self.ty(index).dims.clone();
+        let mut places = Vec::with_capacity(dims.len());
+        for at in 0..dims.len() {
+            let place = if at == axis { index } else { self.numbers_along(&dims, at)? };
+            places.push(self.reshaped(place, [&dims[..], &[Dim::from(1)]].concat())?);
+        }
+        let places = self.emit(Concat { axis: dims.len() as i64 }, &places)?;
+        self.scattered(x, places, updates)
+    }
+
+    /// The number of each element along an axis of these dimensions.
+    fn numbers_along(&mut self, dims: &[Dim], axis: usize) -> Result<VarId, Fault> {
+        let ty = Type { dtype: DType::I64, rows: None, dims: vec![dims[axis].clone()] };
+        let numbers = self.emit(Range { start: Number::Int(0), step: Number::Int(1), ty }, &[])?;
+        let mut alone = vec![Dim::from(1); dims.len()];
+        alone[axis] = dims[axis].clone();
+        let numbers = self.reshaped(numbers, alone)?;
+        match self.at().expanded(numbers, dims)? {
+            Some(all) => Ok(all),
+            None => self.lacks("a size is 0"),
+        }
+    }
+
+    /// The elements that a condition chooses, which is known.
+    pub(super) fn compress(&mut self) -> Given {
+        let mut x = self.input(0)?;
+        let Some(chosen) = self.numbers(1) else {
+            return self.lacks("its condition is computed while it runs, but has to be known before");
+        };
+        let mut axis = 0;
+        match self.attr("axis").and_then(|attr| attr.i) {
+            Some(given) => axis = self.axis(x, "axis", given)?,
+            None if self.rows(x) == 0 && is_small_product(&self.ty(x).dims) => {
+                let all = vec![product(&self.ty(x).dims)?];
+                x = self.reshaped(x, all)?;
+            }
+            None => return self.lacks("it chooses among the elements of rows"),
+        }
+        let chosen =
+            (0..).zip(chosen).filter(|(_, is)| *is == Number::Bool(true)).map(|(at, _)| at).collect();
+        Ok(vec![self.at().picked(x, axis as i64, chosen)?])
+    }
+
+    fn scattered(&mut self, x: VarId, index: VarId, updates: VarId) -> Given {
         match self.text("reduction").unwrap_or("none") {
             "add" => return self.give(ScatterNdAdd, &[x, index, updates]),
             "none" => {}

@@ -147,6 +147,8 @@ pub(super) fn rule(desc: &NodeProto) -> Option<Rule> {
         "GatherElements"          => |x| x.gather_elements(),
         "GatherND"                => |x| x.gather_parts(),
         "ScatterND"               => |x| x.scatter_parts(),
+        "ScatterElements" | "Scatter" => |x| x.scatter_elements(),
+        "Compress"                => |x| x.compress(),
         "OneHot"                  => |x| x.one_hot(),
         // Constants and random numbers.
         "ConstantOfShape"         => |x| x.constant_of_shape(),
@@ -201,6 +203,7 @@ pub(super) fn is_attribute(op_type: &str, at: usize) -> bool {
         | "ReduceSumSquare" | "ReduceLogSum" | "ReduceLogSumExp" => at == 1,
         "Slice" | "Pad" | "OneHot" | "Dropout" | "Clip" | "Resize" | "Upsample" => at > 0,
         "If" => at == 0,
+        "Compress" => at == 1,
         "Loop" => at < 2,
         "ConstantOfShape" | "Range" => true,
         _ => false,
