@@ -167,7 +167,9 @@ impl Node<'_, '_> {
         let mut windows = if is_same { self.windows_alone(x, size)? } else { self.windows(x, Some(size))? };
         let mut output_padding = self.pair("output_padding", windows.is_signal, 0)?;
         if is_same || wanted.is_some() {
-            for axis in usize::from(windows.is_signal)..2 {
+            for (axis, more_behind) in
+                output_padding.iter_mut().enumerate().skip(usize::from(windows.is_signal))
+            {
                 let dims = &self.ty(x).dims;
                 let of = dims.len().checked_sub(2 - axis).and_then(|at| dims[at].constant());
                 let Some(of) = of.filter(|&of| (1..1 << 31).contains(&of)) else {
@@ -179,9 +181,9 @@ impl Node<'_, '_> {
                 };
                 let Some(wanted) = wanted else { return self.lacks("its `output_shape` has too few sizes") };
                 let span = (windows.size[axis] - 1) * windows.dilations[axis] + 1;
-                let more = (of - 1) * windows.strides[axis] + output_padding[axis] + span - wanted;
+                let more = (of - 1) * windows.strides[axis] + *more_behind + span - wanted;
                 if more < 0 {
-                    output_padding[axis] -= more;
+                    *more_behind -= more;
                 }
                 let (less, rest) = (more.max(0) / 2, more.max(0) - more.max(0) / 2);
                 (windows.sides[2 * axis], windows.sides[2 * axis + 1]) =
