@@ -9,8 +9,10 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use paddle::core::ops::{Program, Reduce, ReduceKind, Unary, UnaryKind};
+use paddle::core::program::Site;
 use paddle::core::wire::onnx::{ElementType, GraphProto, ModelProto, TensorProto};
-use paddle::{Batch, Error, infer, load_onnx};
+use paddle::{Adam, Batch, Dynamic, Error, Network, Parameters, Trainer, infer, load_onnx};
 use support::feeding::{feed, fetched};
 use support::npz;
 use support::tensor::{Tensor, Values};
@@ -227,6 +229,40 @@ fn of_folder(folder: &Path, batches: &[usize]) {
     }
     println!("{passed} of {} passed", passed + failed.len());
     assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// A loaded network gets a cost and is trained: its weights and the statistics of its normalisation change, and it learns.
+#[test]
+fn a_loaded_network_is_trained() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/onnx/mlp");
+    let (net, mut parameters) = Network::load(&folder).unwrap();
+    let mut program = net.program().unwrap().clone();
+    let (out, site) = (program.outputs()[0], Site::default());
+    let squares = program.append_op(Program::GLOBAL, Unary::of(UnaryKind::Square), &[out], site).unwrap();
+    let mean = Reduce { kind: ReduceKind::Mean, axes: Vec::new(), keep_dim: false };
+    let cost = program.append_op(Program::GLOBAL, mean, &squares, site).unwrap();
+    program.set_outputs(&cost).unwrap();
+    let training = Network::<Dynamic>::from_program(program).unwrap();
+    let mut batch = Batch::new(&training).unwrap();
+    for (name, tensor) in npz::read(&folder.join("in3.npz")) {
+        feed(&mut batch, &name, &tensor).unwrap();
+    }
+    let names: Vec<String> = parameters.names().map(str::to_string).collect();
+    let values = |parameters: &Parameters| -> Vec<Vec<f32>> {
+        names.iter().map(|name| parameters.get::<f32>(name).unwrap().iter().copied().collect()).collect()
+    };
+    let before = values(&parameters);
+    let mut trainer = Trainer::new(Adam::new(0.05));
+    let costs: Vec<f32> =
+        (0..30).map(|_| trainer.step(&training, &mut parameters, &batch).unwrap().cost() as f32).collect();
+    assert!(costs[29] < 0.1 * costs[0], "{costs:?}");
+    let stay: Vec<&String> = names
+        .iter()
+        .zip(before.iter().zip(values(&parameters)))
+        .filter(|(_, (a, b))| *a == b)
+        .map(|(name, _)| name)
+        .collect();
+    assert!(stay.is_empty(), "{stay:?}");
 }
 
 /// Bytes that are no model are an error with a place.

@@ -20,8 +20,15 @@ impl At<'_> {
             return Ok(Err("its values have rows of sequences or branches"));
         }
         let equation = equation.replace(' ', "");
-        let Some((inputs, result)) = equation.split_once("->") else {
-            return Ok(Err("its equation does not name the result"));
+        // Without a result, it has the letters that occur once, in the order of the alphabet.
+        let (inputs, result) = match equation.split_once("->") {
+            Some((inputs, result)) => (inputs, result.to_string()),
+            None => {
+                let letters = || equation.chars().filter(|letter| letter.is_ascii_alphabetic());
+                let once = letters().filter(|letter| letters().filter(|other| other == letter).count() == 1);
+                let once: std::collections::BTreeSet<char> = once.collect();
+                (&equation[..], once.into_iter().collect())
+            }
         };
         let inputs: Vec<Vec<char>> = inputs.split(',').map(|input| input.chars().collect()).collect();
         let result: Vec<char> = result.chars().collect();

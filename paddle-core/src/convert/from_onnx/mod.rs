@@ -25,7 +25,7 @@ use crate::program::{BlockId, Definition, Dim, Site, VarId};
 use crate::wire::TensorRecord;
 use crate::wire::onnx::{GraphProto, ModelProto};
 
-/// The version of the operators before which some have other meanings.
+/// The version of the operators before which most have other forms.
 const OLDEST: i64 = 6;
 
 /// The state of a reader.
@@ -79,14 +79,6 @@ impl Reader {
         let version = model.opset_import.iter().filter(|set| own(&set.domain)).map(|set| set.version).max();
         // A model of other operators alone has none of these.
         self.version = version.unwrap_or(if model.opset_import.is_empty() { 1 } else { OLDEST });
-        if self.version < OLDEST {
-            let message = format!(
-                "the model is of version {} of ONNX's operators; supported are those from {OLDEST} on, and \
-                 `onnx.version_converter` makes them of older ones",
-                self.version
-            );
-            return Err(Fault::Form { message }.into());
-        }
         let graph = &model.graph;
         self.statistics = statistics(graph);
         self.enter(Program::GLOBAL);

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::rules::{self, Rule};
-use super::{Constant, Reader, Value};
+use super::{Constant, OLDEST, Reader, Value};
 use crate::convert::draft::{At, Known};
 use crate::convert::from_wire::{Fault, VariableFault};
 use crate::ops::{Cast, Fill, Number, Op, Reshape};
@@ -26,6 +26,13 @@ impl<'a> Node<'_, 'a> {
     pub(super) fn operator(&mut self) -> Result<(), Fault> {
         let desc = self.desc;
         let rule = rules::rule(desc).ok_or(Fault::Unsupported)?;
+        let version = self.reader.version;
+        if version < OLDEST && !rules::is_unchanged(&desc.op_type) {
+            return self.lacks(format!(
+                "it is of version {version} of ONNX's operators; supported are those from {OLDEST} on, and \
+                 `onnx.version_converter` makes them of older ones"
+            ));
+        }
         if desc.op_type == "Constant" {
             return self.constant_tensor();
         }

@@ -19,32 +19,34 @@ from registry import MODELS
 EXPORTERS = {"script": False, "dynamo": True}
 
 
-def export(net, inputs, path, dynamo):
+def export(net, inputs, path, dynamo, axes):
     names = [f"in{k}" for k in range(len(inputs))]
     outputs = net(*inputs)
     outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
     of_outputs = [f"out{k}" for k in range(len(outputs))]
     options = {"input_names": names, "output_names": of_outputs}
     if dynamo:
-        batch = torch.export.Dim("batch")
-        options |= {"dynamo": True, "dynamic_shapes": [{0: batch} for _ in inputs], "external_data": False}
+        dims = {0: torch.export.Dim("batch")} | {axis: torch.export.Dim(name) for axis, name in axes.items()}
+        options |= {"dynamo": True, "dynamic_shapes": [dims for _ in inputs], "external_data": False}
     else:
-        options |= {"dynamo": False, "opset_version": 17, "dynamic_axes": {name: {0: "batch"} for name in names + of_outputs}}
+        options |= {"dynamo": False, "opset_version": 17, "dynamic_axes": {name: {0: "batch"} for name in of_outputs} | {name: {0: "batch"} | axes for name in names}}
     torch.onnx.export(net, tuple(inputs), path, **options)
 
 
 def main(folder, only):
     warnings.filterwarnings("ignore")
-    for name, (make, feeds) in MODELS.items():
+    for name, (make, feeds, axes, script) in MODELS.items():
         if only and name not in only:
             continue
         torch.manual_seed(1)
         net = make().eval()
         for exporter, dynamo in EXPORTERS.items():
+            if not dynamo and not script:
+                continue
             to = os.path.join(folder, f"{name}_{exporter}")
             os.makedirs(to, exist_ok=True)
             try:
-                export(net, feeds(2), os.path.join(to, "model.onnx"), dynamo)
+                export(net, feeds(2), os.path.join(to, "model.onnx"), dynamo, axes)
             except Exception as error:
                 print(f"{name}: {exporter}: {type(error).__name__}: {str(error)[:200]}", flush=True)
                 continue

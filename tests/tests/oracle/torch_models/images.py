@@ -167,3 +167,11 @@ def signals():
         nn.Conv1d(4, 8, 5, padding=2), nn.BatchNorm1d(8), nn.ReLU(), nn.MaxPool1d(2), nn.Conv1d(8, 8, 3, dilation=2), nn.SiLU(),
         nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(8, 3),
     )
+
+
+@model(floats(3, lambda rows: 8 + 4 * rows, lambda rows: 12 + 4 * rows), axes={2: "height", 3: "width"})
+def images_of_any_size():
+    return statistics(nn.Sequential(
+        nn.Conv2d(3, 8, 3, 1, 1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Upsample(scale_factor=2, mode="bilinear"),
+        nn.Conv2d(8, 4, 3, 2, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 2),
+    ))

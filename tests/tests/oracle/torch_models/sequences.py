@@ -165,3 +165,33 @@ class Convolved(nn.Module):
 @model(ids(40, 12))
 def text_cnn():
     return Convolved()
+
+
+def longer(rows):
+    return 5 + 2 * rows
+
+
+@model(ids(50, longer), axes={1: "length"})
+def gpt_of_any_length():
+    return Decoder()
+
+
+@model(ids(40, longer), axes={1: "length"})
+def bag_of_words_of_any_length():
+    return Bag()
+
+
+@model(floats(longer, 8), axes={1: "length"})
+def lstm_of_any_length():
+    return Recurrent(nn.LSTM)
+
+
+@model(floats(longer, 8), axes={1: "length"})
+def gru_both_ways_of_any_length():
+    return Recurrent(nn.GRU, bidirectional=True)
+
+
+@model(floats(longer, 16), axes={1: "length"}, script=False)
+def encoder_of_any_length():
+    layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
+    return nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)

@@ -212,8 +212,11 @@ impl Node<'_, '_> {
             return self.pool_of_volumes(x, pooling_type);
         }
         let windows = self.windows(x, None)?;
-        if windows.dilations != [1, 1] || self.int("storage_order", 0) != 0 {
-            return self.lacks("it has dilations or another order of elements");
+        if windows.dilations != [1, 1] {
+            return self.pool_by_parts(x, pooling_type);
+        }
+        if self.int("storage_order", 0) != 0 {
+            return self.lacks("it counts elements in another order");
         }
         let mut image = self.image(x, &windows)?;
         let counts = pooling_type == PoolKind::Avg && self.int("count_include_pad", 0) != 0;
@@ -239,6 +242,13 @@ impl Node<'_, '_> {
             out = self.without_empty_window(out, axis, of, &op)?;
         }
         Ok(vec![out])
+    }
+
+    pub(super) fn pool_by_parts(&mut self, x: VarId, kind: PoolKind) -> Given {
+        match kind {
+            PoolKind::Max => self.largest_of_windows(x),
+            PoolKind::Avg => self.mean_of_windows(x),
+        }
     }
 
     /// Rounded up, the last window may begin behind the image and the padding in front of it. ONNX has no such window.

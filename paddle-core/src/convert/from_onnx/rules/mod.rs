@@ -13,6 +13,7 @@ mod indices;
 mod losses;
 mod matrices;
 mod normalisation;
+mod pools;
 mod recurrent;
 mod reductions;
 mod resize;
@@ -163,6 +164,7 @@ pub(super) fn rule(desc: &NodeProto) -> Option<Rule> {
         "ConvTranspose"           => |x| x.transposed_convolution(),
         "MaxPool"                 => |x| x.pool(PoolKind::Max),
         "AveragePool"             => |x| x.pool(PoolKind::Avg),
+        "LpPool"                  => |x| x.norm_of_windows(),
         "GlobalAveragePool"       => |x| x.global_pool(ReduceKind::Mean),
         "GlobalMaxPool"           => |x| x.global_pool(ReduceKind::Max),
         // Normalisation.
@@ -188,6 +190,34 @@ pub(super) fn rule(desc: &NodeProto) -> Option<Rule> {
         "Scan"                    => |x| x.scan(),
         _ => return None,
     })
+}
+
+/// Whether an operator means the same since the first version.
+pub(super) fn is_unchanged(op_type: &str) -> bool {
+    matches!(
+        op_type,
+        "Not"
+            | "Softplus"
+            | "Softsign"
+            | "GlobalAveragePool"
+            | "GlobalMaxPool"
+            | "Transpose"
+            | "Identity"
+            | "Constant"
+            | "Shape"
+            | "Size"
+            | "Relu"
+            | "Sigmoid"
+            | "Tanh"
+            | "Exp"
+            | "Log"
+            | "Sqrt"
+            | "Abs"
+            | "Neg"
+            | "Floor"
+            | "Ceil"
+            | "Reciprocal"
+    )
 }
 
 /// Whether an input of an operator is a running statistic.

@@ -66,7 +66,7 @@ impl Node<'_, '_> {
         self.at().conv3d((x, &of), filter, windows, groups)?.or_else(|lack| self.lacks(lack))
     }
 
-    /// Padding that counts in an average has no counterpart.
+    /// What ours lacks is put together of parts.
     pub(super) fn pool_of_volumes(&mut self, x: VarId, kind: PoolKind) -> Given {
         let Some(of) = self.at().volumes(x) else { return self.lacks("sizes of its volumes are not known") };
         let sizes = self.ints("kernel_shape").and_then(|sizes| <[i64; 3]>::try_from(sizes).ok());
@@ -74,12 +74,9 @@ impl Node<'_, '_> {
         let windows = self.boxes(sizes, [Some(of.depth), Some(of.height), of.width.constant()])?;
         let is_padded = windows.iter().any(|along| along.padding != [0, 0]);
         let ceil_mode = self.int("ceil_mode", 0) != 0;
-        if windows.iter().any(|along| along.dilation != 1)
-            || ceil_mode
-            || kind == PoolKind::Avg && is_padded
-            || self.int("storage_order", 0) != 0
+        if windows.iter().any(|along| along.dilation != 1) || ceil_mode || kind == PoolKind::Avg && is_padded
         {
-            return self.lacks("it pools volumes with dilations, rounded up, or with a mean over padding");
+            return self.pool_by_parts(x, kind);
         }
         let pooling = Pooling { kind, adaptive: false, ceil_mode, exclusive: true };
         match self.at().pool3d((x, &of), windows, pooling)? {
