@@ -17,7 +17,7 @@ const MOST_STATEMENTS: usize = 1_000;
 /// The most arguments, the most results, and the most functions.
 const MOST_ARGUMENTS: usize = 7;
 const MOST_RESULTS: usize = 3;
-const MOST_FUNCTIONS: usize = 16;
+const MOST_FUNCTIONS: usize = 8;
 
 /// A sub-network.
 #[derive(Clone, Debug)]
@@ -63,13 +63,22 @@ struct Repetition {
 /// The parts that are worth a function most.
 fn best(body: &Body, shapes: &[Option<Shape>]) -> Option<Repetition> {
     let mut best: Option<(i64, Repetition)> = None;
+    // Parts can be alike only where their statements are, one by one.
+    let mut kinds: BTreeMap<Vec<Part>, usize> = BTreeMap::new();
+    let mut kind = |shape: &Shape| {
+        let count = kinds.len();
+        *kinds.entry(Shape::together(&[shape])).or_insert(count)
+    };
+    let kinds: Vec<Option<usize>> = shapes.iter().map(|shape| shape.as_ref().map(&mut kind)).collect();
     for length in (1..=LONGEST.min(shapes.len() / 2)).rev() {
+        let mut of_kinds: BTreeMap<&[Option<usize>], Vec<usize>> = BTreeMap::new();
+        for (start, window) in kinds.windows(length).enumerate() {
+            of_kinds.entry(window).or_default().push(start);
+        }
         let mut alike: BTreeMap<Vec<Part>, Vec<usize>> = BTreeMap::new();
-        for start in 0..=shapes.len() - length {
+        for start in of_kinds.into_values().filter(|starts| starts.len() > 1).flatten() {
             let window = shapes[start..start + length].iter().map(Option::as_ref).collect::<Option<Vec<_>>>();
-            let Some(window) = window.filter(|window| window[0].begins_a_part && !is_periodic(window)) else {
-                continue;
-            };
+            let Some(window) = window.filter(|window| is_a_part(window)) else { continue };
             let starts = alike.entry(Shape::together(&window)).or_default();
             // Parts do not overlap.
             if starts.last().is_none_or(|last| last + length <= start) {
@@ -87,6 +96,13 @@ fn best(body: &Body, shapes: &[Option<Shape>]) -> Option<Repetition> {
         }
     }
     best.map(|(_, found)| found)
+}
+
+/// Whether statements may be a function of their own.
+fn is_a_part(window: &[&Shape]) -> bool {
+    // A call of a function beside one layer is no function yet.
+    let is_long = window.len() > 2 || !window.iter().any(|shape| shape.is_of_function);
+    window[0].begins_a_part && is_long && !is_periodic(window)
 }
 
 /// Whether statements consist of shorter parts that are alike.
@@ -184,7 +200,9 @@ impl Repetition {
         for (place, _) in &arguments {
             let base = match place {
                 Place::Text => COUNTED,
-                Place::Argument(name) if Layer::find(name).is_none() => name.as_str(),
+                Place::Argument(name) if Layer::find(name).is_none() => {
+                    name.trim_end_matches(|c: char| c.is_ascii_digit())
+                }
                 Place::Argument(_) => "number",
             };
             names.push(free(base, &names));
