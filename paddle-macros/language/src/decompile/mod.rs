@@ -90,7 +90,7 @@ pub fn decompile(program: &Program, module_name: &str) -> Result<String, NotWrit
         body.statements.push(Statement::Let { outputs: vec![None], value: tapped.into() });
     }
     let given = names::all_given(&blocks.graph);
-    let parameters = Parameters::of(program, &body);
+    let parameters = Parameters::of(program);
     let mut functions = factor::factor(program, &parameters, &mut body);
     chains::chain(&functions, &mut body);
     inline::inline(&mut body, &|var| given.contains_key(&var));

@@ -165,3 +165,43 @@ fn rows_in_a_shape() {
     same::same(&program, &other).unwrap();
     assert!(text.contains("reshape(all_rows(x), [-1, 3, 2])"), "{text}");
 }
+
+/// What is read beside a layer of the library is no part of it, and what is read in a loop stands in front of it.
+#[test]
+fn what_is_read_elsewhere() {
+    let source = "|x: Tensor<f32, _, 6>, n: Tensor<i64>| {
+        let shifted = x - max(x, axis = -1, keep_dim = true);
+        let scale = x * 0.5;
+        let mut h = x;
+        let mut i = 0;
+        while i < n {
+            h = h + scale;
+            i += 1;
+        }
+        (h - log(sum(exp(shifted), axis = -1, keep_dim = true)), shifted - log(sum(exp(shifted), axis = -1, keep_dim = true)), shifted)
+    }";
+    let program = compile(source, &Options::new()).unwrap().only().unwrap().program;
+    let (text, other) = again("module", &program).unwrap();
+    same::same(&program, &other).unwrap();
+    assert!(!text.contains("log_softmax"), "{text}");
+    assert!(text.contains("let product1 = x * 0.5;"), "{text}");
+}
+
+/// What reads other values is no repetition.
+#[test]
+fn repetitions_of_other_values() {
+    let source = "|x: Tensor<f32, _, 4>, y: Tensor<f32, _, 4>| {
+        let mut h = x;
+        for i in 0..8 {
+            let other = if i % 2 == 0 { h } else { y };
+            let a = fc(h, 4, act = tanh, param = \"a{i}\");
+            let b = fc(other, 4, act = tanh, param = \"b{i}\");
+            h = relu(a * b) + relu(a - b);
+        }
+        h
+    }";
+    let program = compile(source, &Options::new()).unwrap().only().unwrap().program;
+    let (text, other) = again("module", &program).unwrap();
+    same::same(&program, &other).unwrap();
+    assert!(text.contains("fn block1("), "{text}");
+}
