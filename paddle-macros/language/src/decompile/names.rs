@@ -160,15 +160,19 @@ fn usual() -> BTreeSet<&'static str> {
 
 /// The name that a person gave a value, without the number that a compiler has added.
 fn given(name: &str, usual: &BTreeSet<&'static str>) -> Option<String> {
-    let bare = match name.rsplit_once('_') {
-        Some((bare, number)) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
-            bare
-        }
-        _ => name,
+    let without_number = |name: &str| -> Option<usize> {
+        let (bare, number) = name.rsplit_once('_')?;
+        (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(bare.len())
     };
+    let bare = without_number(name).map_or(name, |end| &name[..end]);
+    // A compiler may have added several.
+    let mut word = bare;
+    while let Some(end) = without_number(word).filter(|_| !usual.contains(word)) {
+        word = &word[..end];
+    }
     let is_plain = bare.starts_with(|first: char| first.is_ascii_alphabetic())
         && bare.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    (is_plain && !usual.contains(bare) && is_identifier(bare)).then(|| bare.to_string())
+    (is_plain && !usual.contains(word) && is_identifier(bare)).then(|| bare.to_string())
 }
 
 /// A name that the language takes, as near to this one as possible.
