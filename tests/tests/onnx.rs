@@ -189,9 +189,10 @@ fn models_of_a_folder() {
     of_folder(&folder, &[1, 3]);
 }
 
-/// Small models that PyTorch exported: layers with normalisation, a recurrent one, images, and looked-up vectors.
+/// Small models: layers with normalisation, a recurrent one, images and looked-up vectors, which PyTorch exported, and loops and
+/// branches, with the outputs of ONNX's reference.
 #[test]
-fn models_of_pytorch() {
+fn small_models() {
     of_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/onnx"), &[3]);
 }
 
@@ -254,7 +255,7 @@ fn a_loaded_network_is_trained() {
     let before = values(&parameters);
     let mut trainer = Trainer::new(Adam::new(0.05));
     let costs: Vec<f32> =
-        (0..30).map(|_| trainer.step(&training, &mut parameters, &batch).unwrap().cost() as f32).collect();
+        (0..30).map(|_| trainer.step(&training, &mut parameters, &batch).unwrap().cost()).collect();
     assert!(costs[29] < 0.1 * costs[0], "{costs:?}");
     let stay: Vec<&String> = names
         .iter()

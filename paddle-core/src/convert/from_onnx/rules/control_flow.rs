@@ -142,10 +142,12 @@ impl Node<'_, '_> {
             for part in parts {
                 let rank = self.ty(part).rank() as i64 + 1;
                 at = if axis(k) < 0 { axis(k) + rank } else { axis(k) };
+                // Rows stay in front only of what is behind them.
+                let part = if at == 0 && self.rows(part) == 1 { self.at().rows_to_axis(part)? } else { part };
                 let place = usize::try_from(at).ok().and_then(|at| at.checked_sub(self.rows(part)));
                 let mut dims = self.ty(part).dims.clone();
                 let Some(place) = place.filter(|&place| place <= dims.len()) else {
-                    return self.lacks("what it collects goes along the rows");
+                    return self.lacks("there is no such axis for what it collects");
                 };
                 dims.insert(place, Dim::from(1));
                 with_axis.push(self.reshaped(part, dims)?);

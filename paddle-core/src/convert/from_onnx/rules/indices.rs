@@ -4,8 +4,8 @@ use crate::convert::from_onnx::node::{Given, Node};
 use crate::convert::from_wire::Fault;
 use crate::convert::types::{is_small_product, product};
 use crate::ops::{
-    Cast, Compare, CompareKind, Concat, Fill, Gather, GatherNd, LookupTable, Number, OneHot, Range, Scale,
-    ScatterNdAdd, Select, TakeAlongAxis, Transpose,
+    Binary, BinaryKind, Cast, Compare, CompareKind, Concat, Fill, Gather, GatherNd, LookupTable, Number,
+    OneHot, Range, Scale, ScatterNdAdd, Select, TakeAlongAxis, Transpose,
 };
 use crate::program::{DType, Definition, Dim, Type, VarId};
 
@@ -16,10 +16,10 @@ impl Node<'_, '_> {
         let index = self.cast(index, DType::I64)?;
         let Some(numbers) = self.numbers(at) else { return Ok(index) };
         let numbers: Option<Vec<i64>> = numbers.into_iter().map(Number::as_i64).collect();
-        let (Some(numbers), Some(size)) = (numbers, size.constant()) else { return Ok(index) };
-        if numbers.iter().all(|&number| number >= 0) {
+        let Some(numbers) = numbers.filter(|numbers| numbers.iter().any(|&number| number < 0)) else {
             return Ok(index);
-        }
+        };
+        let Some(size) = size.constant() else { return self.counted_from_start(index, size) };
         let ty = self.ty(index).clone();
         let counted =
             |number: i64| Number::Int(if number < 0 { number.saturating_add(size) } else { number });
@@ -31,8 +31,15 @@ impl Node<'_, '_> {
     fn counted_from_start(&mut self, index: VarId, size: &Dim) -> Result<VarId, Fault> {
         let zero = self.fill(0.0, DType::I64)?;
         let is_below = self.emit(Compare { kind: CompareKind::LessThan }, &[index, zero])?;
-        let Some(size) = size.constant() else { return Ok(index) };
-        let counted = self.emit(Scale { scale: 1.0, bias: size as f64 }, &[index])?;
+        let counted = match size.constant() {
+            Some(size) => self.emit(Scale { scale: 1.0, bias: size as f64 }, &[index])?,
+            None => {
+                let size = self.at().size_value(size)?;
+                let size = self.cast(size, DType::I64)?;
+                let size = self.reshaped(size, Vec::new())?;
+                self.emit(Binary { kind: BinaryKind::Add }, &[index, size])?
+            }
+        };
         self.emit(Select, &[is_below, counted, index])
     }
 
