@@ -33,6 +33,8 @@
 //! assert!(wrong.to_string().starts_with("error: there is no layer or `fn` `sofmax`; did you mean `softmax`?\n --> line.rs:1:24\n"));
 //! # Ok::<(), paddle::Error>(())
 //! ```
+//!
+//! [`decompile`] is the way back: a program, such as that of a model which PaddlePaddle saved, as the source of a module.
 
 pub use paddle_language::{
     Compiled, Diagnostic, Diagnostics, Found, Lack, NotWritable, Options, Place, Position, Severity,

@@ -131,7 +131,7 @@ pub use event::{Event, EventKind};
 pub use files::{FileError, Load};
 pub use infer::{InferOptions, infer, infer_with};
 pub use interrupt::InterruptError;
-pub use load::load_inference_model;
+pub use load::{load_inference_model, load_onnx};
 #[doc(hidden)]
 pub use network::Training;
 pub use network::{Dynamic, Network, Spec, Trainable, TrainableInPart};

@@ -1,10 +1,14 @@
-//! Loading of models that PaddlePaddle saved.
+//! Loading of models that PaddlePaddle saved, and of models in ONNX.
 
 use std::path::{Path, PathBuf};
 
-use paddle_core::convert::{ConvertError, Fault, load_params, load_to_train};
+use std::collections::BTreeMap;
+
+use paddle_core::convert::{ConvertError, Fault, OnnxModel, load_onnx_to_train, load_params, load_to_train};
 use paddle_core::memory::OutOfMemory;
-use paddle_core::wire::{ProgramDesc, WireError};
+use paddle_core::ops::Program;
+use paddle_core::wire::onnx::ModelProto;
+use paddle_core::wire::{ProgramDesc, TensorRecord, WireError};
 
 use crate::Error;
 use crate::element::Values;
@@ -32,8 +36,24 @@ pub fn load_inference_model(
     of_desc(&ProgramDesc::decode(pdmodel)?, pdiparams)
 }
 
+/// Loads a model in ONNX from the bytes of its file: [`Network::load`] for one that is in memory.
+///
+/// # Errors
+/// [`Error::Wire`] if the bytes are no model, [`Error::Unsupported`] with everything in it that is not supported, and those of
+/// [`Parameters::create`].
+///
+/// ```
+/// use paddle::{Error, load_onnx};
+///
+/// let error = load_onnx(b"no model").unwrap_err();
+/// assert!(matches!(error, Error::Wire(_)));
+/// ```
+pub fn load_onnx(model: &[u8]) -> Result<(Network<Dynamic>, Parameters), Error> {
+    of_onnx(&ModelProto::decode(model)?)
+}
+
 impl Network<Dynamic> {
-    /// The `.pdmodel` file that a path means, as [`load`](Self::load) takes it. It need not exist, unless the path is a
+    /// The `.pdmodel` or `.onnx` file that a path means, as [`load`](Self::load) takes it. It need not exist, unless the path is a
     /// folder.
     ///
     /// ```
@@ -52,10 +72,12 @@ impl Network<Dynamic> {
         Ok(file_of_model(path.as_ref())?)
     }
 
-    /// Loads a model that PaddlePaddle's `save_inference_model` or `jit.save` wrote, with the values of its parameters.
+    /// Loads a model that PaddlePaddle's `save_inference_model` or `jit.save` wrote, or a model in ONNX, with the values of its
+    /// parameters.
     ///
-    /// `path` is a folder with one model, the model's `.pdmodel` file, or that without its extension, as PaddlePaddle
-    /// takes it. The values are in the `.pdiparams` file beside it; a model without parameters has none.
+    /// `path` is a folder with one model, the model's `.pdmodel` or `.onnx` file, or that without its extension, as PaddlePaddle
+    /// takes it. The values of a `.pdmodel` are in the `.pdiparams` file beside it; a model without parameters has none. An
+    /// `.onnx` file has its own; their names are those of its initialisers.
     ///
     /// The network computes as it was saved where it is asked by [`infer`](crate::infer()). Its program may be trained, too, once
     /// it has a cost: then normalisation moves its statistics, which are no parameters of the updater, and dropout drops.
@@ -98,6 +120,10 @@ impl Network<Dynamic> {
     /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<(Self, Parameters), Error> {
         let model = file_of_model(path.as_ref())?;
+        if has_extension(&model, "onnx") {
+            let desc = ModelProto::decode(&read(&model)?);
+            return of_onnx(&desc.map_err(|error| of_file(error, &model))?);
+        }
         let desc = decoded(&model)?;
         let values = model.with_extension("pdiparams");
         let bytes = match read(&values) {
@@ -127,7 +153,7 @@ pub(crate) fn decoded(path: &Path) -> Result<ProgramDesc, FileError> {
     ProgramDesc::decode(&read(path)?).map_err(|error| of_file(error, path))
 }
 
-/// The `.pdmodel` file that a path means.
+/// The `.pdmodel` or `.onnx` file that a path means.
 fn file_of_model(path: &Path) -> Result<PathBuf, FileError> {
     if disk::metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
         let names = disk::names(path).map_err(|error| FileFault::read(error).of(path))?;
@@ -138,30 +164,53 @@ fn file_of_model(path: &Path) -> Result<PathBuf, FileError> {
             Err(models) => Err(FileFault::Models { found: models.len() }.of(path)),
         };
     }
-    Ok(with_extension(path))
+    if is_model(path) {
+        return Ok(path.to_path_buf());
+    }
+    let [pdmodel, onnx] = ["pdmodel", "onnx"].map(|extension| with_extension(path, extension));
+    let is_there = |path: &Path| disk::metadata(path).is_ok();
+    Ok(if !is_there(&pdmodel) && is_there(&onnx) { onnx } else { pdmodel })
 }
 
-/// The path of a `.pdmodel`, which may be given without its extension.
-pub(crate) fn with_extension(path: &Path) -> PathBuf {
-    if is_model(path) {
+/// The path of a file with this extension, which may be given without it.
+pub(crate) fn with_extension(path: &Path, extension: &str) -> PathBuf {
+    if has_extension(path, extension) {
         return path.to_path_buf();
     }
     // A name may have dots of its own.
     let mut name = path.as_os_str().to_owned();
-    name.push(".pdmodel");
+    name.push(".");
+    name.push(extension);
     name.into()
 }
 
 fn is_model(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "pdmodel")
+    ["pdmodel", "onnx"].into_iter().any(|extension| has_extension(path, extension))
+}
+
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|found| found == extension)
 }
 
 fn of_desc(desc: &ProgramDesc, pdiparams: &[u8]) -> Result<(Network<Dynamic>, Parameters), Error> {
     let program = load_to_train(desc)?;
     let records = load_params(desc, &program, pdiparams)?;
+    with_values(program, &records)
+}
+
+fn of_onnx(model: &ModelProto) -> Result<(Network<Dynamic>, Parameters), Error> {
+    let OnnxModel { program, parameters } = load_onnx_to_train(model)?;
+    with_values(program, &parameters)
+}
+
+/// The network of a program, and parameters of these values.
+fn with_values(
+    program: Program,
+    records: &BTreeMap<String, TensorRecord>,
+) -> Result<(Network<Dynamic>, Parameters), Error> {
     let net = Network::from_program(program)?;
     let mut parameters = Parameters::create(&net)?;
-    for (name, record) in &records {
+    for (name, record) in records {
         let wanted = |error: OutOfMemory| error.wanted_for(format_args!("parameter `{name}`"));
         parameters.set_values(name, |dtype| Values::from_le_bytes(dtype, &record.data).map_err(wanted))?;
     }

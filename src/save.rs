@@ -41,7 +41,7 @@ impl<S: Spec> Network<S> {
     /// [`Error::Legalise`] if PaddlePaddle has nothing that computes an operator, with its place; [`Error::Parameter`] if
     /// the set lacks a parameter; [`Error::File`] if a file cannot be written.
     pub fn save<B: Backend>(&self, path: impl AsRef<Path>, parameters: &Parameters<B>) -> Result<(), Error> {
-        let (program, path) = (self.program()?, with_extension(path.as_ref()));
+        let (program, path) = (self.program()?, with_extension(path.as_ref(), "pdmodel"));
         let mut inference = program.clone();
         test_mode(&mut inference);
         let model = legalise(&inference)?.encode_to_vec();

@@ -1,4 +1,4 @@
-//! Models in files: programs as PaddlePaddle's messages or as text, and the values of their parameters.
+//! Models in files: programs as PaddlePaddle's or ONNX's messages or as text, and the values of their parameters.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use paddle::core::convert;
 use paddle::core::ops::Program;
 use paddle::core::text;
 use paddle::core::wire::ProgramDesc;
+use paddle::core::wire::onnx::ModelProto;
 use paddle::{Dynamic, Load, Network, Parameters};
 
 use crate::failure::Failure;
@@ -15,11 +16,11 @@ use crate::failure::Failure;
 /// What a command takes as a model.
 #[derive(Args)]
 pub(crate) struct Model {
-    /// A folder with one `.pdmodel`, such a file with or without its extension, or a file with a program as text.
+    /// A folder with one `.pdmodel` or `.onnx`, such a file with or without its extension, or a file with a program as text.
     #[arg(value_name = "MODEL")]
     path: PathBuf,
     /// The values of the parameters: a `.pdiparams` or `.safetensors` file. Without this, the one beside the model that
-    /// has its name.
+    /// has its name; an `.onnx` has its own.
     #[arg(long, value_name = "FILE")]
     parameters: Option<PathBuf>,
 }
@@ -27,6 +28,7 @@ pub(crate) struct Model {
 /// The content of a file with a program.
 enum Content {
     Wire(Vec<u8>),
+    Onnx(Vec<u8>),
     Text(String),
 }
 
@@ -55,6 +57,9 @@ impl Model {
         if bytes.is_empty() {
             return Err(Failure::of(file, "the file is empty"));
         }
+        if is_onnx(file) {
+            return Ok(Content::Onnx(bytes));
+        }
         // A message begins with a byte that no text has.
         Ok(match String::from_utf8(bytes) {
             Ok(text) if is_program_text(&text) => Content::Text(text),
@@ -72,6 +77,11 @@ impl Model {
                 let desc = ProgramDesc::decode(&bytes).map_err(|error| Failure::of(&file, error))?;
                 convert::load(&desc).map_err(|error| Failure::of(&file, error))
             }
+            Content::Onnx(bytes) => {
+                let desc = ModelProto::decode(&bytes).map_err(|error| Failure::of(&file, error))?;
+                let model = convert::load_onnx(&desc).map_err(|error| Failure::of(&file, error))?;
+                Ok(model.program)
+            }
         }
     }
 
@@ -81,6 +91,9 @@ impl Model {
             return Ok(Some(given.clone()));
         }
         let file = self.file()?;
+        if is_onnx(&file) {
+            return Ok(Some(file));
+        }
         let beside = ["pdiparams", "safetensors"].map(|extension| file.with_extension(extension));
         Ok(beside.into_iter().find(|path| path.is_file()))
     }
@@ -90,7 +103,8 @@ impl Model {
         let (file, values) = (self.file()?, self.values()?);
         let is_pdmodel = file.extension().is_some_and(|extension| extension == "pdmodel");
         let is_usual = values.as_ref().is_some_and(|values| *values == file.with_extension("pdiparams"));
-        if is_pdmodel && is_usual {
+        let has_own = is_onnx(&file) && values.as_ref() == Some(&file);
+        if is_pdmodel && is_usual || has_own {
             return Ok(Network::load(&file)?);
         }
         let net = Network::from_program(self.program()?)?;
@@ -117,6 +131,11 @@ impl Model {
 /// Whether a file is one of safetensors, by its name.
 pub(crate) fn is_safetensors(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "safetensors")
+}
+
+/// Whether a file is a model in ONNX, by its name.
+fn is_onnx(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "onnx")
 }
 
 /// Whether a text begins as programs do, behind comments.

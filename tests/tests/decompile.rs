@@ -3,6 +3,22 @@
 
 mod support;
 
+/// What is printed for each, as rustc compiles it.
+#[rustfmt::skip]
+#[allow(clippy::module_inception, reason = "the names of the files")]
+mod printed {
+    pub(crate) mod cond;
+    pub(crate) mod lenet;
+    pub(crate) mod lstm_classifier;
+    pub(crate) mod mlp;
+    pub(crate) mod mobilenet_v1_x025;
+    pub(crate) mod resnet18_w8;
+    pub(crate) mod seqpool_lod;
+    pub(crate) mod textcnn;
+    pub(crate) mod transformer_block;
+    pub(crate) mod while_loop;
+}
+
 use std::path::{Path, PathBuf};
 
 use paddle::Cpu;
@@ -41,11 +57,18 @@ fn compiled(source: &str) -> Program {
     compiled.only().unwrap().program
 }
 
-fn check<B: Backend + Clone>(name: &str, backend: B) {
+/// `of_rustc` is the program of what is kept.
+fn check<B: Backend + Clone>(name: &str, of_rustc: &Program, backend: B) {
     let Some(path) = fixture(name) else { return };
     let (desc, program) = saved(&path);
     let source = decompile(&program, name).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/printed").join(name).with_extension("rs");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        return std::fs::write(&kept, source).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), source, "run with UPDATE_GOLDEN=1");
     let mut again = compiled(&source);
+    assert_eq!(again.to_string(), of_rustc.to_string(), "{name}");
     test_mode(&mut again);
     let bytes = std::fs::read(path.join("model.pdiparams")).unwrap();
     // Each parameter is found by its name, and has its type.
@@ -73,8 +96,10 @@ macro_rules! models {
     ($($name:ident)*) => {$(
         #[test]
         fn $name() {
-            check(stringify!($name), Reference::single());
-            check(stringify!($name), Cpu::new().expect("a processor"));
+            let net = printed::$name::$name::predict();
+            let program = net.program().expect("a network");
+            check(stringify!($name), program, Reference::single());
+            check(stringify!($name), program, Cpu::new().expect("a processor"));
         }
     )*};
 }

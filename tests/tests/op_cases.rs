@@ -14,9 +14,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use paddle::Cpu;
+use paddle::core::ops::Program;
+use paddle::core::passes::test_mode::test_mode;
 use paddle::core::plan::Backend;
-use paddle::core::program::Role;
+use paddle::core::program::{Role, VarId};
 use paddle::core::wire::ProgramDesc;
+use paddle::language::{Options, compile_all, decompile, networks_of};
 use paddle_kernels::reference::Reference;
 use support::cut::{Arrays, Cut, Uncut, role};
 use support::npz;
@@ -217,5 +220,88 @@ fn recurrent_units_along_sequences() {
             Outcome::Needs(needs) => panic!("{name} needs {}", names(&needs)),
             Outcome::Failed(why) => panic!("{name}: {why}"),
         }
+    }
+}
+
+/// What a case computes forward, as source, computes the same. `op_cases/unprinted.txt` lists the cases that the language
+/// cannot say, and why.
+#[test]
+fn as_source() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/paddle/op_cases");
+    if !folder.is_dir() {
+        eprintln!("skipped: the files of PaddlePaddle are not beside the repository");
+        return;
+    }
+    let files = std::fs::read_dir(&folder).expect("a folder").map(|file| file.expect("a file").path());
+    let programs = files.filter(|path| path.extension().is_some_and(|extension| extension == "pdprogram"));
+    let cases: BTreeSet<String> =
+        programs.map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned()).collect();
+    let (mut unprinted, mut failures, mut same) = (String::new(), Vec::new(), 0);
+    for name in &cases {
+        let case = Case::read(&folder, name);
+        let printed = match catch_unwind(AssertUnwindSafe(|| case.check_source())) {
+            Ok(printed) => printed,
+            Err(panic) => Err(panic.downcast_ref::<String>().cloned().unwrap_or_default()),
+        };
+        match printed {
+            Ok(None) => same += 1,
+            Ok(Some(why)) => unprinted.push_str(&format!("{name}: {why}\n")),
+            Err(why) => failures.push(format!("{name}: {why}")),
+        }
+    }
+    assert!(failures.is_empty(), "{} of {same}:\n{}", failures.len(), failures.join("\n"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/op_cases/unprinted.txt");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &unprinted).expect("the list can be written");
+    }
+    let golden = std::fs::read_to_string(&path).expect("a list");
+    assert!(unprinted == golden, "if it should be, run with UPDATE_GOLDEN=1\n{unprinted}");
+}
+
+impl Case {
+    /// Prints the forward part as source, and compares what both compute. Returns why it cannot be printed.
+    fn check_source(&self) -> Result<Option<String>, String> {
+        let (inputs, expected) = (self.arrays("in|"), self.arrays("out|"));
+        let names = |arrays: &Arrays| arrays.keys().cloned().collect();
+        let Ok(Cut { compute, .. }) = Cut::new(&self.desc, &names(&inputs), &names(&expected)) else {
+            return Ok(None);
+        };
+        let mut program = compute.program.clone();
+        let is_forward = |var: &VarId| {
+            let role = program.writer(*var).map(|operator| operator.site.role);
+            // What a parameter is behind its update is no result of what is printed.
+            matches!(role, None | Some(Role::Forward | Role::Loss)) && program.parameter(*var).is_none()
+        };
+        let outputs: Vec<VarId> = program.outputs().iter().copied().filter(is_forward).collect();
+        program.set_outputs(&outputs).map_err(|error| error.to_string())?;
+        let source = match decompile(&program, "case") {
+            Ok(source) => source,
+            Err(error) => return Ok(Some(error.to_string().replace('\n', " "))),
+        };
+        let found = networks_of(&source, &Options::new()).map_err(|error| format!("{error}\n{source}"))?;
+        let again = compile_all(&found[0].source, &Options::new()).and_then(|compiled| compiled.only());
+        let mut again = again.map_err(|error| format!("{error}\n{source}"))?.program;
+        if program.to_string().contains("is_test=true") {
+            test_mode(&mut again);
+        }
+        let parameters = self.arrays("param|");
+        let fed = |program: &Program| -> Vec<Tensor> {
+            let names = program.inputs().iter().map(|input| &program.var(*input).name);
+            names.map(|name| inputs.get(name).or(parameters.get(name)).expect("it is fed").clone()).collect()
+        };
+        let inputs = fed(&program);
+        let [one, other] = [&program, &again].map(|program| {
+            let mut runner = Runner::new(Reference::single(), program);
+            runner.set_known(&parameters);
+            runner.run(&inputs)
+        });
+        for (at, (one, other)) in one.iter().zip(&other).enumerate() {
+            let compared = match compute.is_random() {
+                true => other.compare_shape(one),
+                false => other.compare(one, 1e-5, 1e-6).map(|_| ()),
+            };
+            compared.map_err(|why| format!("output {at}: {why}\n{source}\n{program}"))?;
+        }
+        Ok(None)
     }
 }

@@ -6,6 +6,7 @@ mod convert;
 mod decompile;
 mod diff;
 mod info;
+mod onnx;
 mod run;
 mod serve;
 mod show;

@@ -34,6 +34,11 @@
 //! `conditional_block` are raised to ours. A leading dimension of -1 is the batch `_`, any other one a size of its own.
 //! An operator without a rule stays [foreign](crate::ops::Foreign); [`load`] refuses it, and lists all that it refuses.
 //!
+//! # ONNX's dialect
+//!
+//! A graph is in SSA, and nests by attributes. [`load_onnx`] reads it as it is: initialisers become parameters, and what says what
+//! an operator does (a shape, axes) is looked up, be it an attribute, an initialiser or a value that is computed from shapes.
+//!
 //! # The rooms
 //!
 //! | room or file | holds |
@@ -44,17 +49,23 @@
 //! | `derived/` | operators on the wire as they are defined, both ways |
 //! | `to_wire/` | programs → wire |
 //! | `to_wire/operators.rs` | operators that are written otherwise than they are defined; beside it, a file for each family |
+//! | `draft/` | a program while it is read, whatever the dialect, and what both compute with several operators |
+//! | `from_onnx/` | ONNX's models → programs |
+//! | `from_onnx/scope.rs` | what names mean: initialisers, inputs, results |
+//! | `from_onnx/batch.rs` | which dimension is the batch |
+//! | `from_onnx/node.rs` | one operator: its inputs and attributes |
+//! | `from_onnx/rules/` | operators, a file for each family |
 //! | `from_wire/` | wire → programs |
 //! | `from_wire/error.rs` | all faults |
 //! | `from_wire/narrow_types.rs` | element types that are narrower than ours |
 //! | `from_wire/own_tables.rs` | the tables of our own dialect |
 //! | `from_wire/variables.rs` | parameters and inputs, and the types that variables declare |
 //! | `from_wire/unsupported.rs` | reading on behind faults, so that all of them are listed |
-//! | `from_wire/batch_axis.rs` | the batch that is not in front |
+//! | `from_wire/batch_axis.rs` | operators that are tried again where the batch is not in front |
 //! | `from_wire/blocks.rs` | the checks of blocks before they are read |
 //! | `from_wire/versions.rs` | variables that are written many times |
 //! | `from_wire/operator.rs` | the helpers of rules |
-//! | `from_wire/known_values.rs` | numbers and sizes that are known while a program is read |
+//! | `from_wire/known_values.rs` | attributes that are inputs whose values are known |
 //! | `from_wire/rules/` | operators that are read otherwise than they are defined, a file for each family |
 //! | `from_wire/parameter_values.rs` | the values of parameters |
 //! | `recorded/` | trainings that PaddlePaddle recorded: what is updated how |
@@ -64,7 +75,11 @@
 mod derived;
 mod dialect;
 #[cfg(feature = "convert")]
+mod draft;
+#[cfg(feature = "convert")]
 mod export;
+#[cfg(feature = "convert")]
+mod from_onnx;
 #[cfg(feature = "convert")]
 mod from_wire;
 mod parameter_options;
@@ -75,6 +90,8 @@ mod types;
 
 #[cfg(feature = "convert")]
 pub use export::{Export, ExportError, LegaliseError, export, legalise};
+#[cfg(feature = "convert")]
+pub use from_onnx::{OnnxModel, load_onnx, load_onnx_to_train};
 #[cfg(feature = "convert")]
 pub use from_wire::{
     ConvertError, Fault, Unsupported, VariableFault, WirePlace, from_wire, is_known, load, load_params,

@@ -21,6 +21,9 @@ pub(super) mod kind {
     pub(in crate::wire) use prost::encoding::{
         bool, double, float, int32, int32 as enumeration, int64, message, string,
     };
+
+    #[cfg(feature = "convert")]
+    pub(in crate::wire) use prost::encoding::bytes;
 }
 
 /// The part of a message's table that `completeness.rs` reads.
@@ -128,7 +131,7 @@ macro_rules! messages {
         }
 
         impl $Message {
-            pub(super) const SCHEMA: &'static Schema = &Schema::new(
+            pub(in crate::wire) const SCHEMA: &'static Schema = &Schema::new(
                 stringify!($Message),
                 &[$(Field {
                     number: $number,
@@ -211,6 +214,9 @@ macro_rules! value_type {
     };
     (string) => {
         String
+    };
+    (bytes) => {
+        Vec<u8>
     };
     // A file may have a number that no variant has; the number has to survive.
     (enumeration $Enum:ident) => {

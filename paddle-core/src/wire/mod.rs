@@ -1,4 +1,4 @@
-//! The wire level: PaddlePaddle's program and parameter files, byte for byte.
+//! The wire level: PaddlePaddle's program and parameter files, byte for byte, and ONNX's messages.
 //!
 //! A `.pdmodel` or `.pdprogram` file is one [`ProgramDesc`], a protobuf message; a `.pdiparams` file is the
 //! tensors of its persistable variables, one after the other. This level does not interpret operators: writing
@@ -13,12 +13,15 @@
 //! | `op.rs` | construction of operators, and access to slots and attributes by name |
 //! | `tensor.rs` | tensor streams and `.pdiparams` files |
 //! | `error.rs` | the errors of reading and writing |
+//! | `onnx/` | the messages of ONNX |
 
 mod completeness;
 mod error;
 mod framework;
 mod kinds;
 mod message;
+#[cfg(feature = "convert")]
+pub mod onnx;
 mod op;
 mod tensor;
 

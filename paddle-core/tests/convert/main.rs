@@ -11,6 +11,7 @@ mod fuzz;
 mod hostile;
 mod legalise;
 mod moves;
+mod onnx;
 mod paddle;
 mod recorded;
 mod round_trip;

@@ -3,6 +3,7 @@
 #![expect(dead_code, reason = "each test uses a part of it")]
 
 pub(crate) mod cut;
+pub(crate) mod feeding;
 pub(crate) mod npz;
 pub(crate) mod runner;
 pub(crate) mod tensor;

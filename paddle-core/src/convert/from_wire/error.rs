@@ -5,9 +5,10 @@ use std::fmt;
 use crate::memory::OutOfMemory;
 use crate::ops::{Mismatch, MismatchKind};
 use crate::program::{BuildError, Located, VerifyError};
+use crate::wire::onnx::ElementType;
 use crate::wire::{VarKind, WireError};
 
-/// An operator of a wire program.
+/// An operator of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WirePlace {
     /// The index of its block.
@@ -16,6 +17,8 @@ pub struct WirePlace {
     pub operator: usize,
     /// Its type.
     pub op_type: String,
+    /// The name that the file gives it. PaddlePaddle's operators have none.
+    pub name: Option<String>,
     /// The place in the source, if the operator's `op_callstack` has it.
     pub source: Option<Located>,
 }
@@ -23,6 +26,9 @@ pub struct WirePlace {
 impl fmt::Display for WirePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "block {}, operator {} `{}`", self.block, self.operator, self.op_type)?;
+        if let Some(name) = &self.name {
+            write!(f, " named `{name}`")?;
+        }
         match &self.source {
             Some(source) => write!(f, " ({source})"),
             None => Ok(()),
@@ -235,6 +241,12 @@ pub enum VariableFault {
     NoTensor,
     /// Its elements have a type that is not supported.
     Element(VarKind),
+    /// Its elements have a type of ONNX that is not supported, or none; this is the number of the type.
+    OnnxElement(i32),
+    /// Neither its shape nor its number of dimensions is known.
+    NoShape,
+    /// Its elements are in another file.
+    External,
     /// The operator computes with its elements, whose type can be held, but not computed with.
     Computed(VarKind),
     /// Its rows form sequences, which are not supported.
@@ -257,6 +269,17 @@ impl fmt::Display for VariableFault {
                     "its elements are {kind}; supported are BOOL, INT8, INT16, INT32, INT64, UINT8, FP16, BF16, FP32 and FP64"
                 )
             }
+            VariableFault::OnnxElement(number) => {
+                match ElementType::from_number(*number) {
+                    Some(found) => write!(f, "its elements are {found}")?,
+                    None => write!(f, "it is no tensor, or its elements are of the unknown type {number}")?,
+                }
+                f.write_str("; supported are BOOL, INT8, INT16, INT32, INT64, UINT8, FLOAT16, BFLOAT16, FLOAT and DOUBLE")
+            }
+            VariableFault::NoShape => f.write_str("its number of dimensions has to be known"),
+            VariableFault::External => f.write_str(
+                "its elements are in another file, which is not supported; save the model in one file",
+            ),
             VariableFault::Computed(kind) => {
                 write!(
                     f,

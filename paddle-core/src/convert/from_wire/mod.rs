@@ -18,8 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::blocks::{WireBlock, blocks};
 pub use self::error::{ConvertError, Fault, VariableFault, WirePlace};
-use self::known_values::{Known, known};
-pub(super) use self::narrow_types::wider;
+pub(super) use self::narrow_types::{bits, half, widened, wider};
 use self::operator::Reading;
 pub(super) use self::parameter_values::check_params;
 pub use self::parameter_values::load_params;
@@ -29,17 +28,10 @@ pub(super) use self::unsupported::load_recorded_forward;
 pub use self::unsupported::{Unsupported, load, load_to_train};
 use self::versions::Versions;
 use super::dialect::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR};
-use super::types::dim_text;
-use crate::ops::{Op, Operator, Program, Store};
-use crate::program::{BlockId, Definition, FileId, Located, Place, Role, RowsId, Site, Type, VarId};
+use super::draft::{Draft, MEMORY};
+use crate::ops::{Program, Store};
+use crate::program::{BlockId, Definition, FileId, Located, Place, Role, Site, Type, VarId};
 use crate::wire::{OpDesc, ProgramDesc};
-
-/// The approximate memory in bytes that the values of one program may take. A few bytes can ask for many values: each
-/// loop of a nest has the state of the innermost one.
-const MEMORY: usize = 256 << 20;
-
-/// The approximate size of a value in bytes, without its name and symbolic sizes.
-const VALUE: usize = 200;
 
 /// Reads a program.
 ///
@@ -49,33 +41,19 @@ const VALUE: usize = 200;
 pub fn from_wire(main: &ProgramDesc, startup: Option<&ProgramDesc>) -> Result<Program, ConvertError> {
     let mut reader = Reader::new(main, MEMORY)?;
     reader.read(startup)?;
-    Ok(reader.program)
+    Ok(reader.draft.program)
 }
 
 /// The state of a reader.
 struct Reader<'a> {
     blocks: Vec<WireBlock<'a>>,
     versions: Versions<'a>,
-    program: Program,
+    draft: Draft,
     /// Whether the program is in our own dialect. If so, its blocks keep their numbers.
     is_ours: bool,
-    /// The row space of unknown leading dimensions.
-    batch: Option<RowsId>,
-    /// An input of the network that has these rows.
-    has_batch: Option<VarId>,
-    /// Values in which the batch is an ordinary axis, by the block and the value with rows.
-    merged: BTreeMap<(BlockId, VarId), VarId>,
-    /// The names of sizes that only the file has.
-    sizes: BTreeSet<String>,
     files: BTreeMap<String, FileId>,
-    /// For each variable, the last suffix of its versions.
-    suffixes: BTreeMap<String, u64>,
-    /// The memory that is left for values.
-    memory: usize,
     /// The gradient of each parameter.
     gradients: BTreeMap<VarId, VarId>,
-    /// Known elements of small values.
-    known: BTreeMap<VarId, Vec<Known>>,
     /// Whether operators that were saved for inference are read as those of a training.
     trains: bool,
     /// The faults so far, if all of them are wanted.
@@ -89,17 +67,10 @@ impl<'a> Reader<'a> {
         Ok(Reader {
             versions: Versions::new(blocks.len()),
             blocks,
-            program: Program::new(),
+            draft: Draft::new(memory),
             is_ours: false,
-            batch: None,
-            has_batch: None,
-            merged: BTreeMap::new(),
-            sizes: BTreeSet::new(),
             files: BTreeMap::new(),
-            suffixes: BTreeMap::new(),
-            memory,
             gradients: BTreeMap::new(),
-            known: BTreeMap::new(),
             trains: false,
             found: None,
         })
@@ -115,11 +86,11 @@ impl<'a> Reader<'a> {
         if self.found.as_ref().is_some_and(|found| !found.is_empty()) {
             return Ok(());
         }
-        self.program.set_outputs(&outputs)?;
+        self.draft.program.set_outputs(&outputs)?;
         self.pairs()?;
         self.taps()?;
-        self.program.verify().map_err(Fault::Verify)?;
-        self.program.derive_checks();
+        self.draft.program.verify().map_err(Fault::Verify)?;
+        self.draft.program.derive_checks();
         Ok(())
     }
 
@@ -137,8 +108,9 @@ impl<'a> Reader<'a> {
     /// The parameter or state of a variable that outlives a run.
     fn lasting(&self, block: usize, name: &str) -> Option<VarId> {
         let is_local = block != 0 && self.blocks[block].declared.contains_key(name);
-        let var = self.program.find(name).filter(|_| !is_local)?;
-        let lasts = matches!(self.program.var(var).definition, Definition::Parameter | Definition::State);
+        let var = self.draft.program.find(name).filter(|_| !is_local)?;
+        let lasts =
+            matches!(self.draft.program.var(var).definition, Definition::Parameter | Definition::State);
         lasts.then_some(var)
     }
 
@@ -152,7 +124,7 @@ impl<'a> Reader<'a> {
         site: Site,
     ) -> Result<(), Fault> {
         let id = self.versions.id(block).unwrap_or(BlockId(u32::MAX));
-        self.append(id, Store.into(), &[lasting, value], &[], &[], site)?;
+        self.draft.append(id, Store.into(), &[lasting, value], &[], &[], site)?;
         self.versions.write(&self.blocks, block, name, lasting)
     }
 
@@ -180,70 +152,10 @@ impl<'a> Reader<'a> {
             return Err(Fault::FeedCount { block, found: names.len(), expected: types.len() }.into());
         }
         for (name, ty) in names.into_iter().zip(types) {
-            let param = self.block_parameter(id, name, ty)?;
+            let param = self.draft.block_parameter(id, name, ty)?;
             self.versions.write(&self.blocks, block, name, param)?;
         }
         Ok(())
-    }
-
-    /// Adds a parameter to a block as a new version of a variable.
-    fn block_parameter(&mut self, id: BlockId, name: &str, ty: &Type) -> Result<VarId, Fault> {
-        let name = self.fresh(name);
-        self.charge(&name, ty)?;
-        Ok(self.program.create_block_parameter(id, &name, ty.clone())?)
-    }
-
-    /// Appends an operator whose outputs are new versions of these variables.
-    fn append(
-        &mut self,
-        block: BlockId,
-        op: Op,
-        inputs: &[VarId],
-        blocks: &[BlockId],
-        names: &[&str],
-        site: Site,
-    ) -> Result<Vec<VarId>, Fault> {
-        let types = self.program.infer(block, &op, inputs, blocks, None)?.types;
-        if types.len() != names.len() {
-            return Err(Fault::Outputs { found: names.len(), expected: types.len() });
-        }
-        let mut outputs = Vec::with_capacity(names.len());
-        for (name, ty) in names.iter().zip(types) {
-            let name = self.fresh(name);
-            self.charge(&name, &ty)?;
-            outputs.push(self.program.create_var(block, &name, ty)?);
-        }
-        if let [output] = outputs[..] {
-            let of_inputs: Vec<Option<&[Known]>> =
-                inputs.iter().map(|input| self.known.get(input).map(Vec::as_slice)).collect();
-            if let Some(known) = known(&op, &of_inputs, self.program.ty(output)) {
-                self.memory = self.memory.checked_sub(VALUE * known.len()).ok_or(Fault::Memory)?;
-                self.known.insert(output, known);
-            }
-        }
-        let (inputs, blocks) = (inputs.to_vec(), blocks.to_vec());
-        let operator = Operator { op, inputs, outputs: outputs.clone(), blocks, site };
-        self.program.push_op(block, operator);
-        Ok(outputs)
-    }
-
-    /// Subtracts the memory of a value from what is left.
-    fn charge(&mut self, name: &str, ty: &Type) -> Result<(), Fault> {
-        let symbolic = ty.dims.iter().filter(|dim| dim.constant().is_none());
-        let takes = VALUE + 2 * name.len() + symbolic.map(|dim| 16 * dim_text(dim).len()).sum::<usize>();
-        self.memory = self.memory.checked_sub(takes).ok_or(Fault::Memory)?;
-        Ok(())
-    }
-
-    /// The name of the next version of a variable: its own, or its own with the first free suffix.
-    fn fresh(&mut self, name: &str) -> String {
-        let mut fresh = name.to_string();
-        while self.program.find(&fresh).is_some() {
-            let suffix = self.suffixes.entry(name.to_string()).or_default();
-            *suffix += 1;
-            fresh = format!("{name}_{suffix}");
-        }
-        fresh
     }
 
     /// Reads the operators of a block, and returns the values of its `fetch` operators.
@@ -289,13 +201,13 @@ impl<'a> Reader<'a> {
     /// The role and source place of an operator.
     fn site(&mut self, op: &OpDesc) -> Result<Site, Fault> {
         let role = op.attr_int(ROLE)?.map(Role::from_wire).unwrap_or_default();
-        let layer = layer(op).map(|layer| self.program.create_layer(layer));
+        let layer = layer(op).map(|layer| self.draft.program.create_layer(layer));
         let place = source(op).map(|source| Place { layer, ..self.place(source) });
         Ok(Site { role, place })
     }
 
     fn place(&mut self, source: Located) -> Place {
-        let program = &mut self.program;
+        let program = &mut self.draft.program;
         let file = self.files.entry(source.file);
         let file = *file.or_insert_with_key(|name| program.create_file(name));
         Place { file, line: source.line, column: source.column, layer: None }
@@ -307,7 +219,7 @@ impl<'a> Reader<'a> {
             let [parameter, gradient] = pair;
             let values = [parameter, gradient].map(|name| self.versions.read(&self.blocks, block, name));
             let [Ok(parameter), Ok(gradient)] = values else { continue };
-            let (of, by) = (self.program.var(parameter), self.program.var(gradient));
+            let (of, by) = (self.draft.program.var(parameter), self.draft.program.var(gradient));
             let fits = of.definition == Definition::Parameter
                 && by.definition == Definition::Operator
                 && by.block == Program::GLOBAL
@@ -323,7 +235,7 @@ impl<'a> Reader<'a> {
 
 /// Adds the place of an operator to a fault.
 pub(super) fn place(fault: Fault, block: usize, operator: usize, op: &OpDesc) -> ConvertError {
-    let place = WirePlace { block, operator, op_type: op.r#type.clone(), source: source(op) };
+    let place = WirePlace { block, operator, op_type: op.r#type.clone(), name: None, source: source(op) };
     ConvertError { place: Some(Box::new(place)), fault }
 }
 

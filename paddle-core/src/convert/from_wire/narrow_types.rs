@@ -7,9 +7,8 @@
 use super::error::{ConvertError, Fault, VariableFault};
 use super::operator::Reading;
 use crate::memory::{OutOfMemory, TryGrow};
-use crate::ops::compositions::narrow::{Half, cut_to_half, wrap};
-use crate::ops::{Cast, Op};
-use crate::program::{DType, VarId};
+use crate::ops::compositions::narrow::Half;
+use crate::program::DType;
 use crate::wire::{TensorRecord, VarKind};
 
 /// Operators that compute nothing: they move, compare or convert elements.
@@ -45,7 +44,7 @@ const KEEPING: [&str; 28] = [
 ];
 
 /// The bits of an integer type that is narrower than ours, and whether it is signed.
-fn bits(kind: VarKind) -> Option<(u32, bool)> {
+pub(in crate::convert) fn bits(kind: VarKind) -> Option<(u32, bool)> {
     match kind {
         VarKind::Uint8 => Some((8, false)),
         VarKind::Int8 => Some((8, true)),
@@ -54,7 +53,7 @@ fn bits(kind: VarKind) -> Option<(u32, bool)> {
     }
 }
 
-fn half(kind: VarKind) -> Option<Half> {
+pub(in crate::convert) fn half(kind: VarKind) -> Option<Half> {
     match kind {
         VarKind::Fp16 => Some(Half::F16),
         VarKind::Bf16 => Some(Half::Bf16),
@@ -72,22 +71,6 @@ pub(in crate::convert) fn wider(kind: VarKind) -> Option<DType> {
 }
 
 impl Reading<'_, '_> {
-    /// A value as a narrower type has it; `None` if the type is none of those.
-    pub(super) fn narrowed(&mut self, x: VarId, kind: VarKind) -> Result<Option<VarId>, Fault> {
-        if let Some(half) = half(kind) {
-            let x = self.emit(Cast { dtype: DType::F32 }, &[x])?;
-            return cut_to_half(x, half, |op: Op, inputs: &[VarId]| self.emit(op, inputs)).map(Some);
-        }
-        let Some(bits) = bits(kind) else { return Ok(None) };
-        let wide = match self.ty(x).dtype {
-            DType::I64 => x,
-            _ => self.emit(Cast { dtype: DType::I32 }, &[x])?,
-        };
-        let dtype = self.ty(wide).dtype;
-        let rest = wrap(wide, bits, dtype, |op: Op, inputs: &[VarId]| self.emit(op, inputs))?;
-        self.emit(Cast { dtype: DType::I32 }, &[rest]).map(Some)
-    }
-
     /// Refuses an operator that computes with narrow integers.
     pub(super) fn check_narrow(&self) -> Result<(), ConvertError> {
         let name = self.desc.r#type.as_str();
@@ -113,7 +96,7 @@ impl Reading<'_, '_> {
 }
 
 /// The tensor in the type that holds its values.
-pub(super) fn widened(record: TensorRecord) -> Result<TensorRecord, OutOfMemory> {
+pub(in crate::convert) fn widened(record: TensorRecord) -> Result<TensorRecord, OutOfMemory> {
     let Some(wide) = wider(record.element) else { return Ok(record) };
     let mut data = Vec::new();
     let mut all = |bytes: &mut dyn Iterator<Item = [u8; 4]>, count: usize| {

@@ -3,8 +3,9 @@
 use super::error::{ConvertError, Fault};
 use super::{Reader, one};
 use crate::convert::derived;
-use crate::ops::{Attributes, Cast, Op, Reshape};
-use crate::program::{BlockId, DType, Definition, RowsId, Site, Type, VarId};
+use crate::convert::draft::{At, Known};
+use crate::ops::{Attributes, Cast, Number, Op, Reshape};
+use crate::program::{BlockId, DType, Definition, Dim, RowsId, Site, Type, VarId};
 use crate::wire::{OpDesc, OpVar};
 
 /// One operator while it is read.
@@ -44,12 +45,18 @@ impl<'a> Reading<'_, 'a> {
 
     pub(super) fn read(&self, name: &str) -> Result<VarId, Fault> {
         let value = self.reader.versions.read(&self.reader.blocks, self.block, name)?;
-        let merged = self.reader.merged.get(&(self.id(), value)).filter(|_| self.merges);
+        let merged = self.reader.draft.merged.get(&(self.id(), value)).filter(|_| self.merges);
         Ok(merged.copied().unwrap_or(value))
     }
 
+    /// The place where its operators go.
+    pub(super) fn at(&mut self) -> At<'_> {
+        let block = self.id();
+        At { draft: &mut self.reader.draft, block, site: self.site }
+    }
+
     pub(super) fn ty(&self, var: VarId) -> &Type {
-        self.reader.program.ty(var)
+        self.reader.draft.program.ty(var)
     }
 
     /// Whether one of these optional slots holds something.
@@ -67,16 +74,42 @@ impl<'a> Reading<'_, 'a> {
     }
 
     pub(super) fn axis(&self, var: VarId, axis: i64) -> Option<usize> {
-        let rank = self.ty(var).rank() as i64;
-        usize::try_from(if axis < 0 { axis.checked_add(rank)? } else { axis })
-            .ok()
-            .filter(|&a| (a as i64) < rank)
+        self.reader.draft.axis(var, axis)
     }
 
     /// The fault of an axis that a value does not have.
     pub(super) fn no_axis(&self, var: VarId, attribute: &'static str, axis: i64) -> Fault {
-        let message = format!("there is no axis {axis} of {} dimensions", self.ty(var).rank());
-        Fault::Attribute { attribute, message }
+        self.reader.draft.no_axis(var, attribute, axis)
+    }
+
+    /// The known elements of a value.
+    pub(super) fn known(&self, var: VarId) -> Option<&[Known]> {
+        self.reader.draft.known_of(var)
+    }
+
+    /// The elements of a constant.
+    pub(super) fn constant_of(&self, var: VarId) -> Option<Vec<Number>> {
+        self.reader.draft.constant_of(var)
+    }
+
+    /// The type with these sizes. If the first is the number of rows of a row space, the type has these rows.
+    pub(super) fn type_of(&self, dtype: DType, dims: Vec<Dim>) -> Type {
+        self.reader.draft.type_of(dtype, dims)
+    }
+
+    /// What `value` is a transposition of, and the order of its axes that makes `perm` of `value`.
+    pub(super) fn undone(&self, value: VarId, perm: &[i64]) -> (VarId, Vec<i64>) {
+        self.reader.draft.undone(value, perm)
+    }
+
+    /// The value with the rows of the batch, if its first axis has their number. Our own programs say what they mean.
+    pub(super) fn with_rows(&mut self, value: VarId) -> Result<VarId, Fault> {
+        if self.reader.is_ours { Ok(value) } else { self.at().with_rows(value) }
+    }
+
+    /// A size as a list of one number.
+    pub(super) fn size_value(&mut self, size: &Dim) -> Result<VarId, Fault> {
+        self.at().size_value(size)
     }
 
     /// The only element of the value in a slot, converted to a scalar of this element type.
@@ -98,12 +131,12 @@ impl<'a> Reading<'_, 'a> {
         inputs: &[VarId],
         count: usize,
     ) -> Result<Vec<VarId>, Fault> {
-        self.append(self.id(), op.into(), inputs, count)
+        self.at().emit_all(op, inputs, count)
     }
 
     /// Appends an operator with one output, which no variable holds.
     pub(super) fn emit(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<VarId, Fault> {
-        self.append_one(self.id(), op.into(), inputs)
+        self.at().emit(op, inputs)
     }
 
     /// Appends an operator with one output, which no variable holds, to another block.
@@ -113,23 +146,7 @@ impl<'a> Reading<'_, 'a> {
         op: impl Into<Op>,
         inputs: &[VarId],
     ) -> Result<VarId, Fault> {
-        self.append_one(block, op.into(), inputs)
-    }
-
-    fn append_one(&mut self, block: BlockId, op: Op, inputs: &[VarId]) -> Result<VarId, Fault> {
-        Ok(self.append(block, op, inputs, 1)?[0])
-    }
-
-    /// Appends an operator whose outputs, so many, no variable holds.
-    pub(super) fn append(
-        &mut self,
-        block: BlockId,
-        op: Op,
-        inputs: &[VarId],
-        outputs: usize,
-    ) -> Result<Vec<VarId>, Fault> {
-        let names = vec![op.name(); outputs];
-        self.reader.append(block, op, inputs, &[], &names, self.site)
+        self.at().emit_in(block, op, inputs)
     }
 
     /// Appends an operator whose outputs are the new versions of these variables. Variables that outlive the run store
@@ -151,7 +168,7 @@ impl<'a> Reading<'_, 'a> {
         blocks: &[BlockId],
         names: &[&'a str],
     ) -> Result<bool, ConvertError> {
-        let values = self.reader.append(self.id(), op, inputs, blocks, names, self.site)?;
+        let values = self.reader.draft.append(self.id(), op, inputs, blocks, names, self.site)?;
         for (&name, value) in names.iter().zip(values) {
             self.write(name, value)?;
         }
@@ -161,9 +178,9 @@ impl<'a> Reading<'_, 'a> {
     /// Makes a value the new version of a variable.
     pub(super) fn write(&mut self, name: &'a str, value: VarId) -> Result<(), Fault> {
         let rows = self.with_rows(value)?;
-        if rows != value && self.reader.program.var(value).definition == Definition::Operator {
+        if rows != value && self.reader.draft.program.var(value).definition == Definition::Operator {
             // The variable's name is that of its value as others read it.
-            self.reader.program.swap_names(rows, value);
+            self.reader.draft.program.swap_names(rows, value);
         }
         let value = rows;
         match self.reader.lasting(self.block, name) {
@@ -199,12 +216,12 @@ impl<'a> Reading<'_, 'a> {
 
     /// The operator of this kind with the attributes that are written. Others have their defaults.
     pub(super) fn attributes_of<T: Attributes + Into<Op> + Clone>(&self) -> Result<T, Fault> {
-        derived::attributes_of(&self.reader.program, self.desc)
+        derived::attributes_of(&self.reader.draft.program, self.desc)
     }
 
     /// An operator with the attributes that are written. Others have their defaults.
     pub(super) fn with_attributes(&self, op: &Op) -> Result<Op, Fault> {
-        derived::with_attributes(&self.reader.program, self.desc, op)
+        derived::with_attributes(&self.reader.draft.program, self.desc, op)
     }
 
     /// Appends an operator whose slots on the wire have our names.
@@ -229,7 +246,7 @@ impl<'a> Reading<'_, 'a> {
 
     /// The rows to which the sequences of a value belong, if it has sequences.
     pub(super) fn rows_of(&self, value: VarId) -> Option<RowsId> {
-        self.ty(value).rows.and_then(|rows| self.reader.program.rows_of_sequences(rows))
+        self.ty(value).rows.and_then(|rows| self.reader.draft.program.rows_of_sequences(rows))
     }
 
     /// Appends a chain of operators, each of which takes the result of the previous one. The last output is the
@@ -244,6 +261,23 @@ impl<'a> Reading<'_, 'a> {
             inputs = vec![self.emit(op, &inputs)?];
         }
         Ok(false)
+    }
+
+    /// Makes a value that no variable holds that of the variable in slot `Out`.
+    pub(super) fn out_value(&mut self, value: VarId) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        self.named_value(one(desc.output("Out"), "Out")?, value)
+    }
+
+    /// Makes a value that no variable holds that of a variable.
+    pub(super) fn named_value(&mut self, name: &'a str, value: VarId) -> Result<bool, ConvertError> {
+        let var = self.reader.draft.program.var(value);
+        if var.definition == Definition::Operator && var.name != name {
+            let fresh = self.reader.draft.fresh(name);
+            self.reader.draft.program.rename(value, &fresh);
+        }
+        self.write(name, value)?;
+        Ok(true)
     }
 
     /// Appends an operator whose only output is the variable in slot `Out`.

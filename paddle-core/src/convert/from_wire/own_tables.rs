@@ -39,8 +39,8 @@ impl<'a> Reader<'a> {
                 let message = format!("a batch cannot be cut into {shards} shards");
                 return Err(Fault::Attribute { attribute: "shards", message });
             };
-            this.program.set_shards(shards);
-            declare(&mut this.program, listed).ok_or_else(|| {
+            this.draft.program.set_shards(shards);
+            declare(&mut this.draft.program, listed).ok_or_else(|| {
                 let message = "it does not fit the other tables".to_string();
                 Fault::Attribute { attribute: "row_spaces", message }
             })?;
@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
         };
         read(self).map_err(|fault| place(fault, 0, at, tables))?;
         for parent in self.blocks.iter().filter_map(|block| block.parent) {
-            self.program.create_block(BlockId(parent as u32), None)?;
+            self.draft.program.create_block(BlockId(parent as u32), None)?;
         }
         self.is_ours = true;
         Ok(())
@@ -79,19 +79,19 @@ impl<'a> Reader<'a> {
                 _ => Err(wrong("its names do not come in pairs".to_string())),
             }
         };
-        read(&mut self.program).map_err(|fault| place(fault, 0, at, tables))
+        read(&mut self.draft.program).map_err(|fault| place(fault, 0, at, tables))
     }
 
     /// Reads the checks of our own dialect: the condition, message and place of each.
     fn checks(&mut self, texts: &[String]) -> Result<(), Fault> {
         let (checks, rest) = texts.as_chunks::<3>();
         for [condition, message, place] in checks {
-            let condition = parse_condition(&self.program, condition).ok_or_else(|| {
+            let condition = parse_condition(&self.draft.program, condition).ok_or_else(|| {
                 let message = format!("`{condition}` is not a condition on sizes");
                 Fault::Attribute { attribute: "checks", message }
             })?;
             let place = located(place).map(|place| self.place(place));
-            self.program.add_check(Check { condition, message: message.clone(), place });
+            self.draft.program.add_check(Check { condition, message: message.clone(), place });
         }
         match rest {
             [] => Ok(()),
@@ -109,13 +109,13 @@ impl<'a> Reader<'a> {
             program.record_gradient(parameter, gradient);
             Ok(())
         })?;
-        if !self.program.gradients().is_empty() {
+        if !self.draft.program.gradients().is_empty() {
             return Ok(());
         }
-        let parameters: Vec<VarId> = self.program.parameters().collect();
+        let parameters: Vec<VarId> = self.draft.program.parameters().collect();
         for parameter in parameters {
             if let Some(&gradient) = self.gradients.get(&parameter) {
-                self.program.record_gradient(parameter, gradient);
+                self.draft.program.record_gradient(parameter, gradient);
             }
         }
         Ok(())

@@ -7,8 +7,9 @@ use std::fmt;
 
 use super::error::{ConvertError, Fault};
 use super::rules::is_known;
-use super::{MEMORY, Reader, Reading, place};
+use super::{Reader, Reading, place};
 use crate::convert::dialect::{CALLSTACK, OURS, ROLE, ROLE_VAR};
+use crate::convert::draft::MEMORY;
 use crate::ops::Program;
 use crate::wire::{AttrType, OpAttr, OpDesc, ProgramDesc, WireError};
 
@@ -100,7 +101,7 @@ fn load_for(
     let result = reader.read(startup);
     let mut faults = reader.found.unwrap_or_default();
     match result {
-        Ok(()) if faults.is_empty() => return Ok(reader.program),
+        Ok(()) if faults.is_empty() => return Ok(reader.draft.program),
         // What follows from other faults is none of its own.
         Err(ConvertError { fault: Fault::Unread { .. }, .. }) if !faults.is_empty() => {}
         Err(error) => faults.push(error),
@@ -198,7 +199,8 @@ impl Reading<'_, '_> {
         }
         let types = self.desc.inputs.iter().flat_map(|slot| {
             let of_slot = slot.arguments.iter().filter_map(|name| self.read(name).ok());
-            of_slot.map(|var| format!("{} is {}", slot.parameter, self.reader.program.show(self.ty(var))))
+            of_slot
+                .map(|var| format!("{} is {}", slot.parameter, self.reader.draft.program.show(self.ty(var))))
         });
         let is_of_form = |attr: &&OpAttr| {
             ![ROLE, ROLE_VAR, CALLSTACK].contains(&attr.name.as_str())

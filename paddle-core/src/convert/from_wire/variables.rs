@@ -7,9 +7,9 @@ use super::rules::initializer;
 use super::{Reader, place};
 use crate::convert::dialect::{STATE_OF, TYPE};
 use crate::convert::parameter_options;
-use crate::convert::types::{dtype, parse_type, too_large};
+use crate::convert::types::{dtype, parse_type};
 use crate::ops::{Fill, Op, ParameterUse};
-use crate::program::{Dim, ParameterOptions, RowOrigin, RowsId, Site, SymbolId, Type, VarId};
+use crate::program::{Dim, ParameterOptions, RowOrigin, RowsId, Site, Type, VarId};
 use crate::wire::{OpDesc, ProgramDesc, VarDesc, VarKind};
 
 impl<'a> Reader<'a> {
@@ -61,15 +61,15 @@ impl<'a> Reader<'a> {
         let initial = known.unwrap_or(zeros);
         let owner = initializer.map(|&(at, op)| self.owner(op).map_err(|fault| place(fault, 0, at, op)));
         let id = match owner.transpose()?.flatten() {
-            Some((parameter, slot)) => self.program.add_state(&var.name, parameter, slot, initial)?,
+            Some((parameter, slot)) => self.draft.program.add_state(&var.name, parameter, slot, initial)?,
             None => {
                 let wanted = ParameterUse { initializer: initial, options, site };
-                self.program.create_parameter(&var.name, wanted)?
+                self.draft.program.create_parameter(&var.name, wanted)?
             }
         };
-        if self.program.ty(id) != &ty {
-            let found = self.program.show(self.program.ty(id));
-            let expected = self.program.show(&ty);
+        if self.draft.program.ty(id) != &ty {
+            let found = self.draft.program.show(self.draft.program.ty(id));
+            let expected = self.draft.program.show(&ty);
             return Err(Fault::Parameter { name: var.name.clone(), found, expected }.into());
         }
         Ok(self.versions.write(&self.blocks, 0, &var.name, id)?)
@@ -82,14 +82,14 @@ impl<'a> Reader<'a> {
         let [parameter, slot] = owner else {
             return Err(wrong("a state belongs to a parameter and has a slot".to_string()));
         };
-        let found = self.program.find(parameter);
+        let found = self.draft.program.find(parameter);
         let found = found.ok_or_else(|| wrong(format!("there is no parameter `{parameter}`")))?;
         Ok(Some((found, slot)))
     }
 
     /// The initialiser, if it is known, the options and the place that the startup part has for a parameter.
     fn initializer(&mut self, op: &OpDesc, ty: &Type) -> Result<(Option<Op>, ParameterOptions, Site), Fault> {
-        let initializer = initializer(&self.program, op, ty)?;
+        let initializer = initializer(&self.draft.program, op, ty)?;
         Ok((initializer, parameter_options::read(op)?, self.site(op)?))
     }
 
@@ -116,9 +116,9 @@ impl<'a> Reader<'a> {
     fn input(&mut self, name: &'a str, var: &VarDesc) -> Result<(), ConvertError> {
         let ty = self.declared_type(var, true, None)?;
         let rows = ty.rows;
-        let id = self.program.create_input(name, ty)?;
-        if rows.is_some() && rows == self.batch {
-            self.has_batch.get_or_insert(id);
+        let id = self.draft.program.create_input(name, ty)?;
+        if rows.is_some() && rows == self.draft.batch {
+            self.draft.has_batch.get_or_insert(id);
         }
         Ok(self.versions.write(&self.blocks, 0, name, id)?)
     }
@@ -147,8 +147,9 @@ impl<'a> Reader<'a> {
         let wrong = |reason| Fault::Variable { name: var.name.clone(), reason };
         if let Some(text) = var.attrs.iter().find(|attr| attr.name == TYPE) {
             let text = text.s.clone().unwrap_or_default();
-            let ty = parse_type(&self.program, &text).ok_or_else(|| wrong(VariableFault::Type(text)))?;
-            return self.checked(ty);
+            let ty =
+                parse_type(&self.draft.program, &text).ok_or_else(|| wrong(VariableFault::Type(text)))?;
+            return self.draft.checked(ty);
         }
         let kind = VarKind::try_from(var.r#type.r#type);
         let kind = kind.map_err(|_| wrong(VariableFault::Number(var.r#type.r#type)))?;
@@ -171,46 +172,24 @@ impl<'a> Reader<'a> {
         }
         let rows = match (level, wire.first()) {
             (1, Some(_)) if may_vary => Some(tokens.unwrap_or_else(|| self.tokens(&var.name))),
-            (_, Some(-1)) => Some(self.batch()),
+            (_, Some(-1)) => Some(self.draft.batch()),
             _ => None,
         };
         let mut dims = Vec::with_capacity(wire.len());
         for (axis, &dim) in wire.iter().enumerate().skip(usize::from(rows.is_some())) {
             dims.push(match dim {
-                -1 => Dim::symbol(self.size(&format!("{}[{axis}]", var.name))),
+                -1 => Dim::symbol(self.draft.size(&format!("{}[{axis}]", var.name))),
                 _ => Dim::from(dim),
             });
         }
-        self.checked(Type { dtype, rows, dims })
-    }
-
-    /// Returns the type if a value of it fits into memory.
-    pub(super) fn checked(&self, ty: Type) -> Result<Type, Fault> {
-        if ty.is_possible() { Ok(ty) } else { Err(too_large(&ty)) }
-    }
-
-    /// A new symbol, with this name or a similar one.
-    fn size(&mut self, name: &str) -> SymbolId {
-        let free = self.free_size(name.to_string());
-        self.program.create_symbol(&free)
-    }
-
-    fn free_size(&mut self, mut name: String) -> String {
-        while !self.sizes.insert(name.clone()) {
-            name.push('\'');
-        }
-        name
+        self.draft.checked(Type { dtype, rows, dims })
     }
 
     /// The row space of new sequences, one for each row of the batch.
     fn tokens(&mut self, name: &str) -> RowsId {
-        let batch = self.batch();
-        let name = self.free_size(format!("_.{name}"));
-        self.program.add_rows(name, Some(batch), RowOrigin::Tokens)
-    }
-
-    fn batch(&mut self) -> RowsId {
-        *self.batch.get_or_insert_with(|| self.program.create_rows("_"))
+        let batch = self.draft.batch();
+        let name = self.draft.free_size(format!("_.{name}"));
+        self.draft.program.add_rows(name, Some(batch), RowOrigin::Tokens)
     }
 }
 

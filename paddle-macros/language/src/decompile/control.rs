@@ -3,13 +3,13 @@
 //! PaddlePaddle's are brought into the form of the language: a loop whose condition is computed in front of it and again at
 //! the end of each iteration has the condition itself, and two halves of a condition are one `if`.
 
-use paddle_core::ops::{Compare, CompareKind, Fill, Number, Op, Operator};
+use paddle_core::ops::{Compare, CompareKind, Fill, Number, Op, Operator, While};
 use paddle_core::program::{BlockId, DType, VarId};
 
 use super::constants::literal;
 use super::inline;
-use super::statements::Blocks;
-use super::tree::{Body, Call, Expr, Head, If, Loop, State, Statement};
+use super::statements::{Blocks, one_value};
+use super::tree::{Body, Expr, Head, If, Loop, State, Statement};
 
 /// The most operators of a condition that is compared with another one.
 const MOST_OPERATORS: usize = 200;
@@ -19,7 +19,9 @@ impl Blocks<'_> {
     pub(super) fn control(&self, block: BlockId, operator: &Operator) -> Option<(Statement, Vec<usize>)> {
         let statement = match (&operator.op, &operator.blocks[..]) {
             (Op::If(_), &[_, _]) => return Some(self.branches(block, operator)),
-            (Op::While(_), &[condition, body]) => self.while_loop(operator, condition, body),
+            (Op::While(op), &[condition, body]) if op.limit == While::DEFAULT_LIMIT => {
+                self.while_loop(operator, condition, body)
+            }
             (Op::For(op), &[body]) => {
                 let items = usize::try_from(op.items).unwrap_or_default().min(operator.inputs.len());
                 let params = self.program().block(body).params.iter().copied();
@@ -71,11 +73,8 @@ impl Blocks<'_> {
     }
 
     /// A value that a variable takes. An array of numbers would be as many values.
-    fn whole(&self, var: VarId) -> Expr {
-        match self.value(var) {
-            array @ Expr::List(_) => Call::of("assign", vec![array]).into(),
-            value => value,
-        }
+    pub(super) fn whole(&self, var: VarId) -> Expr {
+        one_value(self.value(var))
     }
 
     /// The truth value that a condition is made from, and whether it is turned around.

@@ -17,7 +17,7 @@ const MOST_STATEMENTS: usize = 1_000;
 /// The most arguments, the most results, and the most functions.
 const MOST_ARGUMENTS: usize = 7;
 const MOST_RESULTS: usize = 3;
-const MOST_FUNCTIONS: usize = 16;
+const MOST_FUNCTIONS: usize = 8;
 
 /// A sub-network.
 #[derive(Clone, Debug)]
@@ -63,24 +63,31 @@ struct Repetition {
 /// The parts that are worth a function most.
 fn best(body: &Body, shapes: &[Option<Shape>]) -> Option<Repetition> {
     let mut best: Option<(i64, Repetition)> = None;
-    for length in (2..=LONGEST.min(shapes.len() / 2)).rev() {
+    // Parts can be alike only where their statements are, one by one.
+    let mut kinds: BTreeMap<Vec<Part>, usize> = BTreeMap::new();
+    let mut kind = |shape: &Shape| {
+        let count = kinds.len();
+        *kinds.entry(Shape::together(&[shape])).or_insert(count)
+    };
+    let kinds: Vec<Option<usize>> = shapes.iter().map(|shape| shape.as_ref().map(&mut kind)).collect();
+    for length in (1..=LONGEST.min(shapes.len() / 2)).rev() {
+        let mut of_kinds: BTreeMap<&[Option<usize>], Vec<usize>> = BTreeMap::new();
+        for (start, window) in kinds.windows(length).enumerate() {
+            of_kinds.entry(window).or_default().push(start);
+        }
         let mut alike: BTreeMap<Vec<Part>, Vec<usize>> = BTreeMap::new();
-        for start in 0..=shapes.len() - length {
-            let Some(window) =
-                shapes[start..start + length].iter().map(Option::as_ref).collect::<Option<Vec<_>>>()
-            else {
-                continue;
-            };
-            if window[0].begins_a_part {
-                let key = Shape::together(&window);
-                let starts = alike.entry(key).or_default();
-                // Parts do not overlap.
-                if starts.last().is_none_or(|last| last + length <= start) {
-                    starts.push(start);
-                }
+        for start in of_kinds.into_values().filter(|starts| starts.len() > 1).flatten() {
+            let window = shapes[start..start + length].iter().map(Option::as_ref).collect::<Option<Vec<_>>>();
+            let Some(window) = window.filter(|window| is_a_part(window)) else { continue };
+            let starts = alike.entry(Shape::together(&window)).or_default();
+            // Parts do not overlap.
+            if starts.last().is_none_or(|last| last + length <= start) {
+                starts.push(start);
             }
         }
-        for starts in alike.into_values().filter(|starts| starts.len() > 1) {
+        for starts in alike.into_values() {
+            // A single layer is worth a function only where each takes what the one before gives.
+            let starts = if length == 1 { longest_chain(shapes, starts) } else { starts };
             let Some(found) = Repetition::of(body, shapes, starts, length) else { continue };
             let worth = found.worth();
             if worth > 0 && best.as_ref().is_none_or(|(most, _)| worth > *most) {
@@ -91,8 +98,40 @@ fn best(body: &Body, shapes: &[Option<Shape>]) -> Option<Repetition> {
     best.map(|(_, found)| found)
 }
 
+/// Whether statements may be a function of their own.
+fn is_a_part(window: &[&Shape]) -> bool {
+    // A call of a function beside one layer is no function yet.
+    let is_long = window.len() > 2 || !window.iter().any(|shape| shape.is_of_function);
+    window[0].begins_a_part && is_long && !is_periodic(window)
+}
+
+/// Whether statements consist of shorter parts that are alike.
+fn is_periodic(window: &[&Shape]) -> bool {
+    let is_period = |period: &usize| {
+        let mut parts = window.chunks(*period).map(Shape::together);
+        let first = parts.next();
+        parts.all(|part| Some(part) == first)
+    };
+    (1..window.len()).filter(|period| window.len().is_multiple_of(*period)).any(|period| is_period(&period))
+}
+
+/// The longest run of statements of which each takes what the one before gives, and nothing else.
+fn longest_chain(shapes: &[Option<Shape>], starts: Vec<usize>) -> Vec<usize> {
+    let takes = |from: usize, by: usize| {
+        let (Some(Some(from)), Some(Some(by))) = (shapes.get(from), shapes.get(by)) else { return false };
+        !by.is_of_function
+            && from.outputs.len() == 1
+            && from.outputs[0].is_some_and(|output| Shape::values_from_outside(&[by]) == [output])
+    };
+    let runs = starts.chunk_by(|from, by| from + 1 == *by && takes(*from, *by));
+    runs.max_by_key(|run| run.len()).map(<[usize]>::to_vec).unwrap_or_default()
+}
+
 impl Repetition {
     fn of(body: &Body, shapes: &[Option<Shape>], starts: Vec<usize>, length: usize) -> Option<Self> {
+        if starts.len() < 2 {
+            return None;
+        }
         let windows: Vec<Vec<&Shape>> =
             starts.iter().map(|start| shapes[*start..start + length].iter().flatten().collect()).collect();
         let values: Vec<Vec<VarId>> =
@@ -161,7 +200,9 @@ impl Repetition {
         for (place, _) in &arguments {
             let base = match place {
                 Place::Text => COUNTED,
-                Place::Argument(name) if Layer::find(name).is_none() => name.as_str(),
+                Place::Argument(name) if Layer::find(name).is_none() => {
+                    name.trim_end_matches(|c: char| c.is_ascii_digit())
+                }
                 Place::Argument(_) => "number",
             };
             names.push(free(base, &names));
@@ -193,7 +234,7 @@ impl Repetition {
         }
         let output = |statement: &Statement, place: usize| match statement {
             Statement::Let { outputs, .. } => outputs.get(place).copied().flatten(),
-            Statement::Assign { .. } | Statement::Loop(_) => None,
+            Statement::Assign { .. } | Statement::Loop(_) | Statement::Chain(_) => None,
         };
         let results: Vec<Expr> = self
             .results

@@ -113,7 +113,8 @@ impl<'p> Graph<'p> {
         for (at, operator) in block.ops.iter().enumerate().rev() {
             let is_read = operator.outputs.iter().any(|output| self.reads(*output) > 0);
             let is_same = operator.outputs.iter().all(|output| self.same.contains_key(output));
-            if (!is_read && !operator.outputs.is_empty()) || is_same {
+            // What gives nothing changes something.
+            if !operator.outputs.is_empty() && (!is_read || is_same) {
                 continue;
             }
             self.live.insert((id, at));

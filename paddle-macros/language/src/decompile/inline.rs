@@ -1,6 +1,6 @@
 //! Which values have a name: those that are read once and short stand where they are read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::program::VarId;
 
@@ -24,7 +24,7 @@ pub(super) fn drop_unread(body: &mut Body) {
         match &mut statement {
             Statement::Let { outputs, .. } => {
                 outputs.iter_mut().for_each(|output| *output = output.filter(|output| is_read(output)));
-                if outputs.iter().all(Option::is_none) {
+                if !outputs.is_empty() && outputs.iter().all(Option::is_none) {
                     continue;
                 }
             }
@@ -35,7 +35,7 @@ pub(super) fn drop_unread(body: &mut Body) {
                     continue;
                 }
             }
-            Statement::Assign { .. } => {}
+            Statement::Assign { .. } | Statement::Chain(_) => {}
         }
         statement.values(false, &mut |var, _| *reads.entry(var).or_default() += 1);
         kept.push(statement);
@@ -83,6 +83,8 @@ pub(super) fn inline(body: &mut Body, keeps: &dyn Fn(VarId) -> bool) {
         reads.is_inside |= inside;
     });
     let once = |var: &VarId| reads.get(var).is_some_and(|reads| reads.times == 1 && !reads.is_inside);
+    // What a variable of a loop is at first has its name.
+    let first: BTreeSet<VarId> = body.statements.iter().flat_map(initials).collect();
     let mut waiting: BTreeMap<VarId, Expr> = BTreeMap::new();
     let mut kept = Vec::with_capacity(body.statements.len());
     for mut statement in std::mem::take(&mut body.statements) {
@@ -95,6 +97,7 @@ pub(super) fn inline(body: &mut Body, keeps: &dyn Fn(VarId) -> bool) {
                     branches.iter_mut().for_each(|branch| inline(branch, keeps));
                 }
             }
+            Statement::Chain(chain) => chain.initial.replace(&mut put),
             Statement::Loop(Loop { head, states, body, .. }) => {
                 states.iter_mut().for_each(|state| state.initial.replace(&mut put));
                 if let Head::For(items) = head {
@@ -107,7 +110,8 @@ pub(super) fn inline(body: &mut Body, keeps: &dyn Fn(VarId) -> bool) {
             Statement::Let { outputs, value }
                 if matches!(outputs[..], [Some(output)] if once(&output) && !keeps(output))
                     && !value.has_parameters()
-                    && width(&value) <= WIDTH =>
+                    && width(&value) <= WIDTH
+                    || matches!(outputs[..], [Some(output)] if once(&output) && first.contains(&output)) =>
             {
                 waiting.extend(outputs.into_iter().flatten().map(|output| (output, value.clone())));
             }
@@ -127,6 +131,19 @@ pub(super) fn inline(body: &mut Body, keeps: &dyn Fn(VarId) -> bool) {
         kept.pop();
     }
     body.statements = kept;
+}
+
+/// The values that are those of a loop's variables at first.
+fn initials(statement: &Statement) -> Vec<VarId> {
+    let initials: Vec<&Expr> = match statement {
+        Statement::Loop(it) => it.states.iter().map(|state| &state.initial).collect(),
+        Statement::Chain(chain) => vec![&chain.initial],
+        Statement::Let { .. } | Statement::Assign { .. } => Vec::new(),
+    };
+    initials
+        .into_iter()
+        .filter_map(|value| if let Expr::Value(var) = value { Some(*var) } else { None })
+        .collect()
 }
 
 #[derive(Default)]

@@ -32,9 +32,11 @@ impl Variables {
             match statement {
                 Statement::Let { value, .. } | Statement::Assign { value, .. } => self.branches(value),
                 Statement::Loop(it) => {
+                    it.states.iter_mut().for_each(|state| self.branches(&mut state.initial));
                     self.body(&mut it.body);
                     self.assign(it);
                 }
+                Statement::Chain(chain) => self.branches(&mut chain.initial),
             }
         }
         body.results.iter_mut().for_each(|result| self.branches(result));

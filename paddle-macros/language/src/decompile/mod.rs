@@ -9,10 +9,11 @@
 //! | `library` | layers that are written in the language |
 //! | `inline` | which values have names |
 //! | `loops` | what iterations give, as assignments |
-//! | `factor`, `shape` | what is repeated, as functions |
+//! | `factor`, `shape`, `chains` | what is repeated, as functions, and their calls as loops |
 //! | `names`, `parameters` | names of variables, and of parameters |
 //! | `module`, `print` | the tree → text |
 
+mod chains;
 mod constants;
 mod control;
 mod error;
@@ -33,7 +34,7 @@ mod table;
 mod tree;
 
 use paddle_core::ops::Program;
-use paddle_core::program::{BlockId, VarId};
+use paddle_core::program::{BlockId, SymbolId, VarId};
 
 pub use error::{Lack, NotWritable};
 
@@ -78,13 +79,20 @@ use tree::{Call, Expr, Statement};
 pub fn decompile(program: &Program, module_name: &str) -> Result<String, NotWritable> {
     let blocks = Blocks::new(program);
     let mut body = blocks.body(BlockId::GLOBAL);
+    body.results = program.outputs().iter().map(|output| blocks.whole(*output)).collect();
+    // An input that is not read has to be one by intention.
+    let is_unread = |input: &&VarId| blocks.graph.reads(**input) == 0;
+    let unread = program.inputs().iter().filter(is_unread);
+    let copies = unread.map(|input| Call::of("assign", vec![Expr::Value(*input)]).into());
+    body.statements.extend(copies.map(|value| Statement::Let { outputs: vec![None], value }));
     for tap in program.taps() {
         let tapped = Call::of("tap", vec![blocks.value(tap.var), Expr::Text(tap.name.clone())]);
         body.statements.push(Statement::Let { outputs: vec![None], value: tapped.into() });
     }
     let given = names::all_given(&blocks.graph);
-    let parameters = Parameters::of(program, &body);
+    let parameters = Parameters::of(program);
     let mut functions = factor::factor(program, &parameters, &mut body);
+    chains::chain(&functions, &mut body);
     inline::inline(&mut body, &|var| given.contains_key(&var));
     functions.iter_mut().for_each(|function| inline::inline(&mut function.body, &|_| false));
     let variables = Variables::of(&mut body, program.vars().len());
@@ -109,7 +117,7 @@ pub fn decompile(program: &Program, module_name: &str) -> Result<String, NotWrit
     if !lacks.is_empty() {
         return Err(NotWritable { lacks });
     }
-    let sizes = program.symbols().iter().map(|symbol| symbol.name.clone());
+    let sizes = (0..program.symbols().len() as u32).map(|at| sizes::symbol_name(program, SymbolId(at)));
     let reserved = functions.iter().map(|function| function.name.clone()).chain([function.to_string()]);
     let naming = Naming { variables: &variables, given: &given, reserved: sizes.chain(reserved).collect() };
     let module = Module { program, parameters: &parameters, naming: &naming };

@@ -1,7 +1,7 @@
 //! The text of a module: its functions, and the network that calls them.
 
 use paddle_core::ops::Program;
-use paddle_core::program::VarId;
+use paddle_core::program::{SymbolId, VarId};
 
 use super::factor::Function;
 use super::names::{Names, Naming, identifier};
@@ -31,8 +31,10 @@ impl Module<'_> {
     ) -> String {
         let mut text = "use paddle::attribute::network;\n\n#[network]\n".to_string();
         text.push_str(&format!("pub mod {} {{\n", identifier(name)));
-        for symbol in self.program.symbols().iter().filter(|symbol| symbol.outside) {
-            text.push_str(&format!("    const {}: usize;\n\n", symbol.name));
+        for (symbol, it) in (0..).map(SymbolId).zip(self.program.symbols()) {
+            if it.outside {
+                text.push_str(&format!("    const {}: usize;\n\n", sizes::symbol_name(self.program, symbol)));
+            }
         }
         for function in functions {
             text.push_str(&self.function(function));

@@ -71,8 +71,15 @@ impl<'a> Names<'a> {
                     outputs.iter().flatten().for_each(|output| self.bind(*output, *output, &kind));
                 }
                 Statement::Assign { value, .. } => self.branches(value),
+                Statement::Chain(chain) => {
+                    let numbers = chain.arguments.iter().filter(|(_, is_name)| *is_name);
+                    self.taken.extend(numbers.map(|(name, _)| name.clone()));
+                    self.branches(&chain.initial);
+                    self.bind(chain.state, chain.state, "h");
+                }
                 Statement::Loop(it) => {
                     for state in &it.states {
+                        self.branches(&state.initial);
                         let named = state.before.last().copied().unwrap_or(state.after);
                         self.bind(state.after, named, "state");
                     }
@@ -153,15 +160,19 @@ fn usual() -> BTreeSet<&'static str> {
 
 /// The name that a person gave a value, without the number that a compiler has added.
 fn given(name: &str, usual: &BTreeSet<&'static str>) -> Option<String> {
-    let bare = match name.rsplit_once('_') {
-        Some((bare, number)) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
-            bare
-        }
-        _ => name,
+    let without_number = |name: &str| -> Option<usize> {
+        let (bare, number) = name.rsplit_once('_')?;
+        (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(bare.len())
     };
+    let bare = without_number(name).map_or(name, |end| &name[..end]);
+    // A compiler may have added several.
+    let mut word = bare;
+    while let Some(end) = without_number(word).filter(|_| !usual.contains(word)) {
+        word = &word[..end];
+    }
     let is_plain = bare.starts_with(|first: char| first.is_ascii_alphabetic())
         && bare.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    (is_plain && !usual.contains(bare) && is_identifier(bare)).then(|| bare.to_string())
+    (is_plain && !usual.contains(word) && is_identifier(bare)).then(|| bare.to_string())
 }
 
 /// A name that the language takes, as near to this one as possible.
@@ -178,7 +189,8 @@ pub(super) fn identifier(name: &str) -> String {
     }
 }
 
-fn is_identifier(word: &str) -> bool {
+/// Whether a word can stand as a name without more.
+pub(super) fn is_identifier(word: &str) -> bool {
     word != "gen" && syn::parse_str::<syn::Ident>(word).is_ok()
 }
 
@@ -189,6 +201,7 @@ fn kind(value: &Expr) -> String {
         Expr::Call(call) => match &*call.layer {
             "batch_norm" | "layer_norm" | "group_norm" | "instance_norm" => "norm".into(),
             "embedding" => "embedded".into(),
+            "assign" => "numbers".into(),
             layer => layer.replace("2d", "").replace("1d", ""),
         },
         Expr::Infix("+", _) => "sum".into(),

@@ -7,20 +7,18 @@ use paddle_core::ops::{Parameter, Program};
 use paddle_core::program::{OpInterface, VarId};
 
 use super::error::Lack;
-use super::tree::{Body, Call, Expr};
+use super::tree::{Call, Expr};
 use crate::parameter_names::is_path;
 
 /// What is said about parameters.
 pub(super) struct Parameters {
     /// Whether a program has its own first values. One that was saved for inference begins with zeros.
     has_first_values: bool,
-    /// The names in front of roles, and how many calls have each.
-    paths: BTreeMap<String, usize>,
     names: BTreeMap<VarId, String>,
 }
 
 impl Parameters {
-    pub(super) fn of(program: &Program, body: &Body) -> Self {
+    pub(super) fn of(program: &Program) -> Self {
         let zeros = |parameter: VarId| {
             let is_zero =
                 |it: &Parameter<'_>| it.initializer.as_initializer() == "constant(0.0)" && !it.options.chosen;
@@ -28,17 +26,7 @@ impl Parameters {
         };
         let names = program.parameters().map(|parameter| (parameter, program.var(parameter).name.clone()));
         let has_first_values = !program.parameters().all(zeros);
-        let mut all = Parameters { has_first_values, paths: BTreeMap::new(), names: names.collect() };
-        let mut paths: Vec<String> = Vec::new();
-        body.walk(&mut |value| {
-            if let Expr::Call(call) = value {
-                paths.extend(all.path(&call.parameters).map(str::to_string));
-            }
-        });
-        for path in paths {
-            *all.paths.entry(path).or_default() += 1;
-        }
-        all
+        Parameters { has_first_values, names: names.collect() }
     }
 
     /// The names that cannot be written.
@@ -71,7 +59,7 @@ impl Parameters {
         let names = || call.parameters.iter().filter_map(|(_, var)| self.names.get(var));
         let mut arguments = Vec::new();
         match self.path(&call.parameters) {
-            Some(path) if variable == Some(path) && self.paths.get(path) == Some(&1) => {}
+            Some(path) if variable == Some(path) => {}
             Some(path) => arguments.push(("param", Expr::Text(path.to_string()))),
             None if call.parameters.is_empty() => {}
             None => arguments.push(("param", Expr::List(names().cloned().map(Expr::Text).collect()))),

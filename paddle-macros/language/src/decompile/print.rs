@@ -5,7 +5,7 @@ use paddle_core::program::VarId;
 
 use super::names::Names;
 use super::parameters::Parameters;
-use super::tree::{Body, Call, Expr, Head, If, Loop, Statement};
+use super::tree::{Body, Call, Chain, Expr, Head, If, Loop, Statement};
 
 /// The longest line.
 const WIDTH: usize = 100;
@@ -32,11 +32,16 @@ impl Printer<'_> {
                     self.line(depth, &before, value, bound.as_deref(), ";");
                 }
                 Statement::Assign { targets, value } => {
+                    if let Some((before, change)) = self.update(targets, value) {
+                        self.line(depth, &before, change, None, ";");
+                        continue;
+                    }
                     let names = targets.iter().map(|target| self.names.name(*target).to_string());
                     let before = format!("{} = ", tuple(names.collect()));
                     self.line(depth, &before, value, None, ";");
                 }
                 Statement::Loop(it) => self.repeat(it, depth),
+                Statement::Chain(chain) => self.chain(chain, depth),
             }
         }
         match &body.results[..] {
@@ -49,6 +54,36 @@ impl Printer<'_> {
     fn pattern(&self, outputs: &[Option<VarId>]) -> String {
         let name = |output: &Option<VarId>| output.map_or("_", |output| self.names.name(output)).to_string();
         tuple(outputs.iter().map(name).collect())
+    }
+
+    /// `h += `, and what is added, if that is how a variable changes.
+    fn update<'e>(&self, targets: &[VarId], value: &'e Expr) -> Option<(String, &'e Expr)> {
+        let ([target], Expr::Infix(symbol, sides)) = (targets, value) else { return None };
+        let name = self.names.name(*target);
+        let is_it = matches!(sides[0], Expr::Value(var) if self.names.name(var) == name);
+        (is_it && precedence(symbol) > 3).then(|| (format!("{name} {symbol}= "), &sides[1]))
+    }
+
+    /// A loop over numbers, known when the network is compiled.
+    fn chain(&mut self, chain: &Chain, depth: usize) {
+        let name = self.names.name(chain.state).to_string();
+        self.line(depth, &format!("let mut {name} = "), &chain.initial, None, ";");
+        let names = chain.arguments.iter().filter(|(_, is_name)| *is_name).map(|(name, _)| name.clone());
+        let row = |row: &Vec<String>| Expr::Word(tuple(row.clone()));
+        let rows = match numbers_in_a_row(&chain.rows) {
+            Some(range) => Expr::Word(range),
+            None => Expr::List(chain.rows.iter().map(row).collect()),
+        };
+        self.indent(depth);
+        let before = format!("for {} in ", tuple(names.collect()));
+        self.text.push_str(&before);
+        self.laid_out(&rows, depth, before.len() + 2, None);
+        self.text.push_str(" {\n");
+        self.indent(depth + 1);
+        let arguments: Vec<&str> = chain.arguments.iter().map(|(argument, _)| argument.as_str()).collect();
+        self.text.push_str(&format!("{name} = {}({name}, {});\n", chain.function, arguments.join(", ")));
+        self.indent(depth);
+        self.text.push_str("}\n");
     }
 
     fn repeat(&mut self, it: &Loop, depth: usize) {
@@ -110,6 +145,11 @@ impl Printer<'_> {
                 self.indent(depth);
                 self.text.push(')');
             }
+            Expr::List(parts)
+                if parts.iter().all(|part| matches!(part, Expr::Word(word) if !word.starts_with('('))) =>
+            {
+                self.filled(parts, depth);
+            }
             Expr::List(parts) | Expr::Tuple(parts) => {
                 let [open, close] = if matches!(value, Expr::List(_)) { ["[\n", "]"] } else { ["(\n", ")"] };
                 self.text.push_str(open);
@@ -126,6 +166,26 @@ impl Printer<'_> {
             }
             _ => self.text.push_str(&one),
         }
+    }
+
+    /// Writes numbers on as many lines as they take.
+    fn filled(&mut self, words: &[Expr], depth: usize) {
+        self.text.push_str("[\n");
+        let mut line = String::new();
+        for word in words {
+            let word = format!("{},", self.expr(word, 0));
+            if !line.is_empty() && 4 * (depth + 1) + line.len() + 1 + word.len() > WIDTH {
+                self.indent(depth + 1);
+                self.text.push_str(&format!("{line}\n"));
+                line.clear();
+            }
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(&word);
+        }
+        self.indent(depth + 1);
+        self.text.push_str(&format!("{line}\n"));
+        self.indent(depth);
+        self.text.push(']');
     }
 
     /// Writes a part of an expression on lines of its own.
@@ -190,6 +250,15 @@ impl Printer<'_> {
         let of_parameters = of_parameters.into_iter().map(|(name, value)| (Some(name), value));
         positional.chain(named).chain(of_parameters).collect()
     }
+}
+
+/// Numbers that follow each other, one in each row, as a range.
+fn numbers_in_a_row(rows: &[Vec<String>]) -> Option<String> {
+    let number = |row: &Vec<String>| if let [only] = &row[..] { only.parse::<i64>().ok() } else { None };
+    let numbers = rows.iter().map(number).collect::<Option<Vec<i64>>>()?;
+    let first = *numbers.first()?;
+    let is_range = numbers.iter().zip(first..).all(|(number, expected)| *number == expected);
+    is_range.then(|| format!("{first}..{}", first + numbers.len() as i64))
 }
 
 fn precedence(symbol: &str) -> u8 {

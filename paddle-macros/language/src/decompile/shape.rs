@@ -18,13 +18,15 @@ pub(super) const COUNTED: &str = "n";
 pub(super) struct Shape {
     /// The value, in which parameters have their names as arguments.
     value: Expr,
-    outputs: Vec<Option<VarId>>,
+    pub(super) outputs: Vec<Option<VarId>>,
     /// Everything but the numbers, in order.
     tokens: Vec<Token>,
     /// The numbers, and where they stand.
     pub(super) numbers: Vec<(Place, i64)>,
     /// Whether a part of a network may begin with it: it has weights.
     pub(super) begins_a_part: bool,
+    /// Whether it calls a function that was taken out.
+    pub(super) is_of_function: bool,
 }
 
 /// Where a number stands.
@@ -68,11 +70,12 @@ impl Shape {
         let Statement::Let { outputs, value } = statement else { return None };
         let mut value = value.clone();
         let begins_a_part = value.has_parameters() && !is_of_channels(&value);
+        let is_of_function = matches!(&value, Expr::Call(call) if call.is_of_function());
         written_out(program, parameters, &mut value)?;
         let mut reader = Reader { functions, words, tokens: Vec::new(), numbers: Vec::new() };
         reader.read(&value, "number");
         let Reader { tokens, numbers, .. } = reader;
-        Some(Shape { value, outputs: outputs.clone(), tokens, numbers, begins_a_part })
+        Some(Shape { value, outputs: outputs.clone(), tokens, numbers, begins_a_part, is_of_function })
     }
 
     /// What statements one behind the other are, without numbers and names.

@@ -1,7 +1,30 @@
 //! Sizes and types in the language.
 
+use std::collections::BTreeSet;
+
 use paddle_core::ops::Program;
 use paddle_core::program::{Arithmetic, Dim, RowOrigin, RowsId, SymbolId, Type};
+
+use super::names::is_identifier;
+
+/// The names of sizes whose own names are none in the language, as those of PaddlePaddle's variables are: `ids[1]`.
+const LETTERS: [&str; 8] = ["T", "S", "U", "V", "W", "K", "M", "N"];
+
+/// The name of a size in the language.
+pub(super) fn symbol_name(program: &Program, symbol: SymbolId) -> String {
+    let name = |symbol: SymbolId| &program.symbols()[symbol.0 as usize].name;
+    let is_plain = |name: &str| is_identifier(name);
+    if is_plain(name(symbol)) {
+        return name(symbol).clone();
+    }
+    let of_rows: BTreeSet<SymbolId> = program.row_spaces().iter().map(|rows| rows.size).collect();
+    let taken: BTreeSet<&str> = program.symbols().iter().map(|symbol| symbol.name.as_str()).collect();
+    let before = (0..symbol.0).map(SymbolId);
+    let place = before.filter(|other| !is_plain(name(*other)) && !of_rows.contains(other)).count();
+    let letters = LETTERS.iter().map(|letter| letter.to_string());
+    let numbered = (1..).map(|number| format!("T{number}"));
+    letters.chain(numbered).filter(|free| !taken.contains(free.as_str())).nth(place).unwrap_or_default()
+}
 
 /// A size as source. `None` if it has one that the source cannot name: a number of rows.
 pub(super) fn size(program: &Program, dim: &Dim) -> Option<String> {
@@ -79,8 +102,7 @@ impl Arithmetic for Source<'_> {
 
     fn symbol(&self, symbol: SymbolId) -> Option<Written> {
         let is_of_rows = self.0.row_spaces().iter().any(|rows| rows.size == symbol);
-        let name = &self.0.symbols()[symbol.0 as usize].name;
-        (!is_of_rows).then(|| Written { text: name.clone(), is_sum: false })
+        (!is_of_rows).then(|| Written { text: symbol_name(self.0, symbol), is_sum: false })
     }
 
     fn add(&self, a: Written, b: Written) -> Option<Written> {

@@ -74,7 +74,7 @@ impl<'p> Blocks<'p> {
     /// What an operator without blocks is in the language.
     pub(super) fn made(&self, block: BlockId, at: usize, operator: &'p Operator) -> Made {
         if let Some(value) = self.constant(operator) {
-            return Made::of(operator, value, Vec::new());
+            return Made::of(operator, one_value(value), Vec::new());
         }
         if let Some(made) = patterns::find(self, block, operator) {
             return made;
@@ -112,6 +112,11 @@ impl<'p> Blocks<'p> {
             return value;
         }
         if self.graph.is_parameter(var) {
+            let of = self.program().var(var);
+            if of.ty.dtype != DType::F32 {
+                let why = format!("a `parameter` by itself is f32, and not {}", of.ty.dtype);
+                return Expr::Lack(Box::new(Lack::of_value(&of.name, why)));
+            }
             let dims = self.program().ty(var).dims.iter();
             let dims: Vec<Expr> = dims.filter_map(|dim| size(self.program(), dim).map(Expr::Word)).collect();
             let shape = match <[Expr; 1]>::try_from(dims) {
@@ -156,6 +161,14 @@ impl<'p> Blocks<'p> {
         let rows = Call::of("sum", vec![ones]).into();
         let is_one = matches!(&count, Expr::Word(text) if text == "1");
         Some(if is_one { rows } else { infix("*", rows, count) })
+    }
+}
+
+/// An array of numbers as one value, and not as many.
+pub(super) fn one_value(value: Expr) -> Expr {
+    match value {
+        array @ Expr::List(_) => Call::of("assign", vec![array]).into(),
+        value => value,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use paddle_core::layers::{Argument, Kind, Layer, LeftOut};
 use paddle_core::ops::{Attribute, Number, Op, Operator, Program};
-use paddle_core::program::VarId;
+use paddle_core::program::{DType, VarId};
 
 use super::constants::float;
 use super::sizes::size;
@@ -38,6 +38,7 @@ const SCALE_AND_SHIFT: &[(usize, &str)] = &[(1, "scale"), (2, "shift")];
 
 /// The operators that differ from their layers. Others have the names of their layers, and so have their attributes.
 const ROWS: &[Row] = &[
+    Row { operator: "auc", layer: "auc", parameters: &[(2, "positives"), (3, "negatives")], ..SAME },
     Row { operator: "axis_to_rows", layer: "each_row", ..SAME },
     Row {
         operator: "batch_norm",
@@ -181,7 +182,14 @@ pub(super) fn call(
         let missing = || format!("`{}` of `{}` cannot be written", argument.name, layer.name);
         call.named.push((argument.name, given.ok_or_else(missing)?));
     }
-    if layer.named("bias").is_some() {
+    // The others of these number the rows, which the layer does by itself.
+    if inputs.next().is_some() && !matches!(operator.op, Op::Dropout(_)) {
+        return Err(format!("`{}` does not take all of its inputs", layer.name));
+    }
+    if layer.name == "embedding" && program.ty(call.parameters[0].1).dtype != DType::F32 {
+        return Err("the entries of an `embedding` are f32".into());
+    }
+    if layer.named("bias").is_some_and(|bias| bias.kind == Kind::Flag) {
         call.named.push(("bias", Expr::word(false)));
     }
     let other = attributes.iter().find(|(name, attribute)| {
@@ -306,8 +314,12 @@ impl Context<'_> {
                 self.list(argument.name, all.iter().map(Expr::word).collect())
             }
             (Kind::Sizes | Kind::Shape | Kind::SizesIfAny, Attribute::Dims(dims)) => {
-                let dims: Option<Vec<Expr>> =
-                    dims.iter().map(|dim| size(self.program, dim).map(Expr::Word)).collect();
+                let words: Vec<Option<String>> = dims.iter().map(|dim| size(self.program, dim)).collect();
+                // In a shape, one number of rows is what is left.
+                let is_left =
+                    argument.kind == Kind::Shape && words.iter().filter(|word| word.is_none()).count() == 1;
+                let word = |word: Option<String>| word.or(is_left.then(|| "-1".into())).map(Expr::Word);
+                let dims: Option<Vec<Expr>> = words.into_iter().map(word).collect();
                 match (argument.kind, argument.name) {
                     (Kind::Sizes, "parts") => parts(dims?),
                     _ => Expr::List(dims?),

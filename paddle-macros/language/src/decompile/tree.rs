@@ -29,6 +29,19 @@ pub(super) enum Statement {
         value: Expr,
     },
     Loop(Loop),
+    Chain(Chain),
+}
+
+/// Calls of a function for rows of numbers, each of what the one before gives.
+#[derive(Clone, Debug)]
+pub(super) struct Chain {
+    /// The value behind all calls.
+    pub(super) state: VarId,
+    pub(super) initial: Expr,
+    pub(super) function: String,
+    /// The numbers of each call: a name of the loop, or what is the same in all.
+    pub(super) arguments: Vec<(String, bool)>,
+    pub(super) rows: Vec<Vec<String>>,
 }
 
 #[derive(Clone, Debug)]
@@ -217,6 +230,7 @@ impl Body {
                     }
                     it.body.walk(visit);
                 }
+                Statement::Chain(chain) => chain.initial.walk(visit),
             }
         }
         self.results.iter().for_each(|result| result.walk(visit));
@@ -227,6 +241,7 @@ impl Statement {
     pub(super) fn values(&self, inside: bool, visit: &mut dyn FnMut(VarId, bool)) {
         match self {
             Statement::Let { value, .. } | Statement::Assign { value, .. } => value.values(inside, visit),
+            Statement::Chain(chain) => chain.initial.values(inside, visit),
             Statement::Loop(it) => {
                 it.states.iter().for_each(|state| state.initial.values(inside, visit));
                 match &it.head {

@@ -23,8 +23,10 @@ impl<'a> Reading<'_, 'a> {
         let before: Vec<Option<VarId>> = written.iter().map(|name| self.read(name).ok()).collect();
 
         let outer = self.id();
-        let ids =
-            [self.reader.program.create_block(outer, None)?, self.reader.program.create_block(outer, None)?];
+        let ids = [
+            self.reader.draft.program.create_block(outer, None)?,
+            self.reader.draft.program.create_block(outer, None)?,
+        ];
         self.reader.versions.enter(block, ids[0], written.iter().copied().collect());
         for (&name, value) in written.iter().zip(&before) {
             if let &Some(value) = value {
@@ -48,8 +50,8 @@ impl<'a> Reading<'_, 'a> {
                 }
             });
         }
-        self.reader.program.set_results(ids[0], &results)?;
-        self.reader.program.set_results(ids[1], &others)?;
+        self.reader.draft.program.set_results(ids[0], &results)?;
+        self.reader.draft.program.set_results(ids[1], &others)?;
         self.define(If, &[condition], &ids, &written)
     }
 
@@ -67,11 +69,11 @@ impl<'a> Reading<'_, 'a> {
             let number = self.emit(number, &[])?;
             let condition = self.emit(Compare { kind: CompareKind::Equal }, &[mask, number])?;
             let outer = self.id();
-            let program = &mut self.reader.program;
+            let program = &mut self.reader.draft.program;
             let ids = [program.create_block(outer, None)?, program.create_block(outer, None)?];
             program.set_results(ids[0], &[other])?;
             program.set_results(ids[1], &[chosen])?;
-            chosen = self.reader.append(outer, If.into(), &[condition], &ids, &[out], self.site)?[0];
+            chosen = self.reader.draft.append(outer, If.into(), &[condition], &ids, &[out], self.site)?[0];
         }
         self.reader.versions.write(&self.reader.blocks, self.block, out, chosen)?;
         Ok(true)

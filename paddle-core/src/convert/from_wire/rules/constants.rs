@@ -169,14 +169,14 @@ fn evenly(start: f64, stop: f64, count: i64) -> impl Iterator<Item = f64> {
 
 impl Reading<'_, '_> {
     pub(super) fn assign_value(&mut self) -> Result<bool, ConvertError> {
-        let Some(ty) = constant_type(&self.reader.program, self.desc)? else { return Ok(false) };
+        let Some(ty) = constant_type(&self.reader.draft.program, self.desc)? else { return Ok(false) };
         let values = values(self.desc, ty.dtype)?;
         self.out(AssignValue { values, ty }.rounded(), &[])
     }
 
     /// A range of our own dialect.
     pub(super) fn own_range(&mut self) -> Result<bool, ConvertError> {
-        let Some(ty) = constant_type(&self.reader.program, self.desc)? else { return Ok(false) };
+        let Some(ty) = constant_type(&self.reader.draft.program, self.desc)? else { return Ok(false) };
         let number = |attribute| {
             let text = self.desc.attr_string(attribute)?.unwrap_or_default();
             match (text.parse(), text.parse()) {

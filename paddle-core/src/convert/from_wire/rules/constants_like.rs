@@ -1,10 +1,10 @@
 //! Rules for constants that take their shape from other values, and for shapes as values.
 
 use super::constants::{constant_of_type, fill_value};
-use crate::convert::from_wire::known_values::Known;
+use crate::convert::draft::Known;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::{dtype, is_small_product, product};
-use crate::ops::{Binary, BinaryKind, Cast, Compare, CompareKind, Concat, Fill, Number, Reshape, Size};
+use crate::ops::{Binary, BinaryKind, Cast, Compare, CompareKind, Fill, Reshape};
 use crate::program::{DType, Dim, Type, VarId};
 use crate::wire::VarKind;
 
@@ -31,9 +31,9 @@ impl Reading<'_, '_> {
         let dtype = VarKind::try_from(kind).ok().and_then(dtype);
         let dims = self.dims("shape", "ShapeTensor", "ShapeTensorList")?;
         let (Some(dtype), Some(dims)) = (dtype, dims) else { return Ok(false) };
-        let ty = self.reader.checked(self.type_of(dtype, dims))?;
+        let ty = self.reader.draft.checked(self.type_of(dtype, dims))?;
         if !self.has(&["ValueTensor"]) {
-            return self.out(constant_of_type(&self.reader.program, self.desc, ty)?, &[]);
+            return self.out(constant_of_type(&self.reader.draft.program, self.desc, ty)?, &[]);
         }
         let value = self.scalar("ValueTensor", dtype)?;
         let zeros = self.emit(Fill::zeros(ty), &[])?;
@@ -43,20 +43,15 @@ impl Reading<'_, '_> {
     /// The sizes of a value.
     pub(super) fn shape(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("Input")?;
-        let dims = self.reader.program.shape(self.ty(x));
-        let parts = dims.iter().map(|dim| self.size_value(dim)).collect::<Result<Vec<VarId>, Fault>>()?;
-        if parts.is_empty() {
-            let ty = Type::new(DType::I32, [0]);
-            return self.out(Fill::zeros(ty), &[]);
-        }
-        self.out(Concat { axis: 0 }, &parts)?;
-        self.know("Out", dims)
+        let dims = self.reader.draft.program.shape(self.ty(x));
+        let shape = self.at().shape_value(&dims)?;
+        self.out_value(shape)
     }
 
     /// The number of elements of a value.
     pub(super) fn number_of_elements(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("Input")?;
-        let dims = self.reader.program.shape(self.ty(x));
+        let dims = self.reader.draft.program.shape(self.ty(x));
         if !is_small_product(&dims) {
             return Ok(false);
         }
@@ -70,7 +65,7 @@ impl Reading<'_, '_> {
     /// Whether a value has no elements.
     pub(super) fn is_empty(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
-        let dims = self.reader.program.shape(self.ty(x));
+        let dims = self.reader.draft.program.shape(self.ty(x));
         if !is_small_product(&dims) {
             return Ok(false);
         }
@@ -80,23 +75,10 @@ impl Reading<'_, '_> {
         self.out(Compare { kind: CompareKind::Equal }, &[count, none])
     }
 
-    /// A size as a list of one number: a constant, or the number of elements of a value with this size.
-    pub(super) fn size_value(&mut self, size: &Dim) -> Result<VarId, Fault> {
-        let one = Type::new(DType::I32, [1]);
-        if let Some(size) = size.constant() {
-            return self.emit(Fill { value: Number::Int(size), ty: one }, &[]);
-        }
-        let ty = self.type_of(DType::F64, vec![size.clone()]);
-        let counted = self.emit(Fill::zeros(ty), &[])?;
-        let count = self.emit(Size { axes: Vec::new() }, &[counted])?;
-        let count = self.emit(Cast { dtype: DType::I32 }, &[count])?;
-        self.emit(Reshape { dims: one.dims }, &[count])
-    }
-
     /// Notes the elements of the value in an output slot.
     fn know(&mut self, slot: &'static str, dims: Vec<Dim>) -> Result<bool, ConvertError> {
         let out = self.read(one(self.desc.output(slot), slot)?)?;
-        self.reader.known.insert(out, dims.into_iter().map(Known::of).collect());
+        self.reader.draft.known.insert(out, dims.into_iter().map(Known::of).collect());
         Ok(true)
     }
 
@@ -117,7 +99,7 @@ impl Reading<'_, '_> {
         if shape.iter().enumerate().any(|(axis, &size)| size < 0 && axis != to) {
             return Ok(false);
         }
-        let program = &self.reader.program;
+        let program = &self.reader.draft.program;
         let of = program.ty(x);
         let of_rows = of.rows.filter(|_| from == 0);
         let rows = of_rows.map(|rows| program.rows_of_sequences(rows).unwrap_or(rows));
@@ -132,7 +114,7 @@ impl Reading<'_, '_> {
                 Type { dtype, rows: None, dims }
             }
         };
-        let op = constant_of_type(&self.reader.program, self.desc, self.reader.checked(ty)?)?;
+        let op = constant_of_type(&self.reader.draft.program, self.desc, self.reader.draft.checked(ty)?)?;
         self.out(op, &[])
     }
 }

@@ -37,7 +37,7 @@ impl<'a> Reading<'_, 'a> {
     /// Notes the block that this one differentiates. It runs on the rows of that block, which has to be read already.
     /// That block has to be in the block around this operator, or in the one that it differentiates.
     fn differentiates(&mut self, attribute: &'static str, block: usize) -> Result<(), Fault> {
-        let program = &mut self.reader.program;
+        let program = &mut self.reader.draft.program;
         let id = BlockId(block as u32);
         let forward = usize::try_from(self.reader.blocks[block].forward).ok();
         let forward = forward.filter(|&forward| forward < self.reader.blocks.len());
@@ -60,7 +60,7 @@ impl<'a> Reading<'_, 'a> {
         self.reader.versions.enter(block, id, BTreeSet::new());
         self.reader.enter(block, id, types)?;
         let results = self.reader.block(block)?;
-        self.reader.program.set_results(id, &results)?;
+        self.reader.draft.program.set_results(id, &results)?;
         Ok(())
     }
 
@@ -86,7 +86,7 @@ pub(super) fn read_if(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
         if x.reader.blocks[block].forward >= 0 {
             x.differentiates(attribute, block)?;
         } else {
-            x.reader.program.block_mut(id).rows = chosen(x, &rows, side)?;
+            x.reader.draft.program.block_mut(id).rows = chosen(x, &rows, side)?;
         }
         x.nested(block, &[])?;
         ids.push(id);
@@ -96,7 +96,7 @@ pub(super) fn read_if(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
 
 /// The row space of a side of an `if`, where it has one.
 fn chosen(x: &Reading<'_, '_>, rows: &[i64], side: usize) -> Result<Option<RowsId>, Fault> {
-    rows.get(side).map(|&number| row_space(&x.reader.program, "row_spaces", number)).transpose()
+    rows.get(side).map(|&number| row_space(&x.reader.draft.program, "row_spaces", number)).transpose()
 }
 
 /// Reads a body or a condition of a loop, which runs on `rows` and gets state and items.
@@ -111,9 +111,9 @@ fn iteration(
     if x.reader.blocks[block].forward >= 0 {
         x.differentiates(attribute, block)?;
     } else {
-        x.reader.program.block_mut(id).rows = rows;
+        x.reader.draft.program.block_mut(id).rows = rows;
     }
-    let (program, rows) = (&x.reader.program, x.reader.program.block(id).rows);
+    let (program, rows) = (&x.reader.draft.program, x.reader.draft.program.block(id).rows);
     let inside = |(k, mut ty): (usize, Type)| {
         if let (Some(of), Some(rows)) = (ty.rows, rows) {
             ty.rows = if k < items { program.find_iteration(of, rows) } else { Some(rows) };
@@ -135,7 +135,7 @@ fn items(x: &Reading<'_, '_>, inputs: &[VarId]) -> Result<usize, Fault> {
 
 /// Checks that the block of a loop differentiates no other one.
 fn is_forward(x: &Reading<'_, '_>, id: BlockId, attribute: &'static str) -> Result<(), Fault> {
-    if x.reader.program.block(id).forward.is_none() {
+    if x.reader.draft.program.block(id).forward.is_none() {
         return Ok(());
     }
     let reason = "which differentiates another one, but this operator is no gradient";
@@ -197,16 +197,19 @@ pub(super) fn raise_while<'a>(x: &mut Reading<'_, 'a>) -> Result<bool, ConvertEr
     let types = x.types(&initial);
 
     let outer = x.id();
-    let ids = [x.reader.program.create_block(outer, None)?, x.reader.program.create_block(outer, None)?];
+    let ids = [
+        x.reader.draft.program.create_block(outer, None)?,
+        x.reader.draft.program.create_block(outer, None)?,
+    ];
     for (&name, ty) in state.iter().zip(&types) {
-        let param = x.reader.block_parameter(ids[0], name, ty)?;
+        let param = x.reader.draft.block_parameter(ids[0], name, ty)?;
         if name == condition {
-            x.reader.program.set_results(ids[0], &[param])?;
+            x.reader.draft.program.set_results(ids[0], &[param])?;
         }
     }
     x.reader.versions.enter(block, ids[1], names);
     for (&name, ty) in state.iter().zip(&types) {
-        let param = x.reader.block_parameter(ids[1], name, ty)?;
+        let param = x.reader.draft.block_parameter(ids[1], name, ty)?;
         x.reader.versions.write(&x.reader.blocks, block, name, param)?;
     }
     let found = x.reader.count(block, "feed") + x.reader.block(block)?.len();
@@ -215,7 +218,7 @@ pub(super) fn raise_while<'a>(x: &mut Reading<'_, 'a>) -> Result<bool, ConvertEr
     }
     let read = |name: &&'a str| x.reader.versions.read(&x.reader.blocks, block, name);
     let results = state.iter().map(read).collect::<Result<Vec<VarId>, Fault>>()?;
-    x.reader.program.set_results(ids[1], &results)?;
+    x.reader.draft.program.set_results(ids[1], &results)?;
 
     x.define(While { limit: While::DEFAULT_LIMIT }, &initial, &ids, &state)
 }

@@ -28,7 +28,7 @@ impl<'a> Reading<'_, 'a> {
         let types = match desc.attr_strings(TYPES)? {
             Some(texts) => {
                 let parse = |text: &String| {
-                    let ty = parse_type(&self.reader.program, text);
+                    let ty = parse_type(&self.reader.draft.program, text);
                     ty.filter(Type::is_possible).ok_or_else(|| Fault::Attribute {
                         attribute: TYPES,
                         message: format!("`{text}` is not a type"),
@@ -39,7 +39,7 @@ impl<'a> Reading<'_, 'a> {
             None => {
                 // Most operators hand on the sequences that they get.
                 let types = inputs.iter().map(|&input| self.ty(input));
-                let sequences = types.filter(|ty| self.reader.program.is_sequence(ty));
+                let sequences = types.filter(|ty| self.reader.draft.program.is_sequence(ty));
                 let tokens: BTreeSet<RowsId> = sequences.filter_map(|ty| ty.rows).collect();
                 let only = tokens.first().copied().filter(|_| tokens.len() == 1);
                 outputs.iter().map(|name| self.declared(name, only)).collect::<Result<Vec<_>, _>>()?

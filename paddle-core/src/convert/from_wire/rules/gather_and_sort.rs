@@ -167,7 +167,7 @@ impl Reading<'_, '_> {
         };
         let op = TopK { k: Some(1), axis, largest: self.desc.r#type == "arg_max" };
         let (id, names) = (self.id(), ["top_k_v2"; 2]);
-        let indices = self.reader.append(id, op.into(), &[x], &[], &names, self.site)?[1];
+        let indices = self.reader.draft.append(id, op.into(), &[x], &[], &names, self.site)?[1];
         let at = axis as usize - usize::from(ty.rows.is_some());
         let mut dims = ty.dims;
         match (flatten, keep) {
@@ -209,7 +209,7 @@ impl Reading<'_, '_> {
         let mut ids = self.ids("X")?;
         let depth = match (self.has(&["depth_tensor"]), self.desc.attr_strings(DIMS)?) {
             (true, _) => self.constant_int("depth_tensor")?.map(Dim::from),
-            (false, Some([depth])) => parse_dim(&self.reader.program, depth),
+            (false, Some([depth])) => parse_dim(&self.reader.draft.program, depth),
             (false, _) => self.desc.attr_long("depth")?.map(Dim::from),
         };
         let (Some(depth), Some(dtype)) = (depth, self.output_dtype(VarKind::Fp32)?) else { return Ok(false) };

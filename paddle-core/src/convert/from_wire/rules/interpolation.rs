@@ -85,7 +85,7 @@ impl Reading<'_, '_> {
             return Ok(self.dims("", "OutSize", "SizeTensor")?.filter(|sizes| sizes.len() == 2));
         }
         if let Some(exact) = self.desc.attr_strings(DIMS)? {
-            return Ok(exact.iter().map(|dim| parse_dim(&self.reader.program, dim)).collect());
+            return Ok(exact.iter().map(|dim| parse_dim(&self.reader.draft.program, dim)).collect());
         }
         if scale == [0.0; 2] {
             let size = |name| Ok::<_, Fault>(self.desc.attr_long(name)?.unwrap_or(0));

@@ -10,7 +10,7 @@ use crate::program::{DType, Dim, RowsId, Type, VarId};
 impl Reading<'_, '_> {
     /// The row space of new sequences for the same rows as those of `value`, if `value` has whole sequences.
     fn tokens_like(&mut self, value: VarId, name: &str) -> Option<RowsId> {
-        let program = &mut self.reader.program;
+        let program = &mut self.reader.draft.program;
         let parent = program.rows_of_whole_sequences(program.ty(value).rows?)?;
         Some(program.create_tokens(name, parent))
     }
@@ -43,7 +43,7 @@ impl Reading<'_, '_> {
     pub(super) fn sequence_concat(&mut self) -> Result<bool, ConvertError> {
         let parts = self.inputs("X")?;
         let tokens = |value: &VarId| {
-            let program = &self.reader.program;
+            let program = &self.reader.draft.program;
             program.ty(*value).rows.and_then(|rows| program.rows_of_whole_sequences(rows))
         };
         let of: Vec<Option<RowsId>> = parts.iter().map(tokens).collect();
@@ -61,7 +61,7 @@ impl Reading<'_, '_> {
     pub(super) fn sequence_slice(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let Some(rows) = self.tokens_like(x, "slice") else { return Ok(false) };
-        let Some(of) = self.reader.program.row_space(rows).parent else { return Ok(false) };
+        let Some(of) = self.reader.draft.program.row_space(rows).parent else { return Ok(false) };
         let (Some(offset), Some(length)) = (self.numbers_of("Offset", of)?, self.numbers_of("Length", of)?)
         else {
             return Ok(false);
@@ -88,7 +88,7 @@ impl Reading<'_, '_> {
         let pad_value = self.constant_of(self.input("PadValue")?);
         let (1.., Some([pad_value])) = (places, pad_value.as_deref()) else { return Ok(false) };
         let (pad_value, desc) = (pad_value.as_f64(), self.desc);
-        let whole = self.ty(x).rows.and_then(|rows| self.reader.program.rows_of_whole_sequences(rows));
+        let whole = self.ty(x).rows.and_then(|rows| self.reader.draft.program.rows_of_whole_sequences(rows));
         if whole.is_none() {
             return Ok(false);
         }
@@ -104,7 +104,7 @@ impl Reading<'_, '_> {
         let x = self.input("X")?;
         let Some(of) = self.ty(x).rows.filter(|_| !self.ty(x).dims.is_empty()) else { return Ok(false) };
         let Some(length) = self.numbers_of("Length", of)? else { return Ok(false) };
-        let rows = self.reader.program.create_tokens("unpad", of);
+        let rows = self.reader.draft.program.create_tokens("unpad", of);
         let tokens = made_sequences::unpad((x, rows), length, |op, inputs| self.emit(op, inputs))?;
         self.give(tokens)
     }

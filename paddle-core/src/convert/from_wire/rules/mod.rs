@@ -29,7 +29,6 @@ mod sequences;
 mod shuffles;
 mod slice_pad_tile;
 mod squeeze_flatten;
-mod units;
 mod updates;
 mod volumes;
 
@@ -331,7 +330,7 @@ impl Reading<'_, '_> {
         let attribute = "out_dtype";
         let to = self.desc.attr_int(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
         let Ok(kind) = VarKind::try_from(to) else { return Ok(false) };
-        if let Some(narrow) = self.narrowed(x, kind)? {
+        if let Some(narrow) = self.at().narrowed(x, kind)? {
             return self.out(Assign, &[narrow]);
         }
         match dtype(kind) {
@@ -344,7 +343,7 @@ impl Reading<'_, '_> {
         if self.has(&["ValueTensor", "ShapeTensor", "ShapeTensorList"]) {
             return self.constant_of_values();
         }
-        match constant(&self.reader.program, self.desc)? {
+        match constant(&self.reader.draft.program, self.desc)? {
             Some(op) => {
                 let rows = self.inputs("Rows")?;
                 self.out(op, &rows)

@@ -40,7 +40,7 @@ impl<'a> Reading<'_, 'a> {
         let y = one(desc.output("Y"), "Y")?;
         let places = [back.is_none().then_some(y), place(0), place(1)];
         let names = places.map(|name| name.unwrap_or(op_name));
-        let values = self.reader.append(id, op, inputs, &[], &names, self.site)?;
+        let values = self.reader.draft.append(id, op, inputs, &[], &names, self.site)?;
         for (name, &value) in places.into_iter().zip(&values) {
             if let Some(name) = name {
                 self.write(name, value)?;

@@ -31,7 +31,7 @@ impl Reading<'_, '_> {
         let high = self.desc.attr_long("high")?.unwrap_or(0);
         let Some(dims) = self.dims("shape", "ShapeTensor", "ShapeTensorList")? else { return Ok(false) };
         let Some(dtype) = self.whole()?.filter(|_| low < high) else { return Ok(false) };
-        let ty = self.reader.checked(self.type_of(DType::F64, dims))?;
+        let ty = self.reader.draft.checked(self.type_of(DType::F64, dims))?;
         let drawn = self.emit(uniform((high - low) as f64, ty), &[])?;
         let whole = self.emit(Cast { dtype }, &[drawn])?;
         self.out(Scale { scale: 1.0, bias: low as f64 }, &[whole])

@@ -2,9 +2,9 @@
 
 use crate::convert::dialect::DIMS;
 use crate::convert::from_wire::{ConvertError, Fault, Reading};
-use crate::convert::types::{is_small_product, parse_dim, product};
+use crate::convert::types::{is_small_product, parse_dim};
 use crate::ops::{Assign, Concat, Reshape, Split, Transpose};
-use crate::program::{Answer, Dim, VarId};
+use crate::program::{Dim, VarId};
 
 /// The most equal parts, as each of them is a value.
 const MOST_PARTS: i32 = 1 << 16;
@@ -37,7 +37,7 @@ impl Reading<'_, '_> {
 
     fn sections(&self, of: &Dim) -> Result<Option<Vec<Dim>>, Fault> {
         if let Some(exact) = self.desc.attr_strings(DIMS)? {
-            return Ok(exact.iter().map(|dim| parse_dim(&self.reader.program, dim)).collect());
+            return Ok(exact.iter().map(|dim| parse_dim(&self.reader.draft.program, dim)).collect());
         }
         let sections = self.numbers("sections", "", "SectionsTensorList")?;
         let (Some(sections), Some(of)) = (sections, of.constant()) else { return Ok(None) };
@@ -79,7 +79,7 @@ impl Reading<'_, '_> {
     pub(super) fn reshape(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let dims = match self.desc.attr_strings(DIMS)? {
-            Some(dims) => dims.iter().map(|dim| parse_dim(&self.reader.program, dim)).collect(),
+            Some(dims) => dims.iter().map(|dim| parse_dim(&self.reader.draft.program, dim)).collect(),
             None => self.resolve_shape(x)?,
         };
         let Some(dims) = dims else { return Ok(false) };
@@ -90,51 +90,9 @@ impl Reading<'_, '_> {
     }
 
     fn resolve_shape(&self, x: VarId) -> Result<Option<Vec<Dim>>, Fault> {
-        let Some(shape) = self.dims("shape", "Shape", "ShapeTensor")? else { return Ok(None) };
-        let ty = self.ty(x);
-        let rows = usize::from(ty.rows.is_some());
-        let first = shape.first();
-        let takes_rest = rows == 1 && first.and_then(Dim::constant) == Some(-1);
-        let keeps_rows = takes_rest
-            || first.is_some_and(|first| first.constant() == Some(0))
-            || first == self.reader.program.shape(ty).first();
-        if rows == 1 && !keeps_rows {
-            return Ok(None);
+        match self.dims("shape", "Shape", "ShapeTensor")? {
+            Some(shape) => self.reader.draft.reshaped(x, &shape, true),
+            None => Ok(None),
         }
-        let mut dims = Vec::with_capacity(shape.len());
-        let mut rest = None;
-        for (axis, size) in shape.iter().enumerate().skip(rows) {
-            let Some(known) = size.constant() else {
-                dims.push(size.clone());
-                continue;
-            };
-            dims.push(match known {
-                0 => match axis.checked_sub(rows).and_then(|axis| ty.dims.get(axis)) {
-                    Some(dim) => dim.clone(),
-                    None => return Ok(None),
-                },
-                // If the rows are -1, this is a second -1.
-                -1 if rest.is_none() && !takes_rest => {
-                    rest = Some(axis - rows);
-                    Dim::from(1)
-                }
-                1.. => size.clone(),
-                _ => return Ok(None),
-            });
-        }
-        if let Some(rest) = rest {
-            if !is_small_product(&dims) || !is_small_product(&ty.dims) {
-                return Ok(None);
-            }
-            let Some(left) = product(&ty.dims)?.floor_div(&product(&dims)?) else { return Ok(None) };
-            dims[rest] = left;
-        }
-        // If the rows are -1, they are what is left only where the sizes of a row do not change.
-        let same = |dims: &[Dim]| is_small_product(dims).then(|| product(dims)).transpose();
-        let is_same = match (same(&dims)?, same(&ty.dims)?) {
-            (Some(found), Some(of)) => found.equals(&of) == Answer::Holds,
-            _ => false,
-        };
-        Ok((is_same || !takes_rest).then_some(dims))
     }
 }

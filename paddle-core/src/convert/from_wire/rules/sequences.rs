@@ -21,7 +21,7 @@ impl<'a> Reading<'_, 'a> {
             let message = format!("there is no kind of pooling `{name}`");
             return Err(Fault::Attribute { attribute, message }.into());
         };
-        if !self.reader.program.is_sequence(self.ty(x)) {
+        if !self.reader.draft.program.is_sequence(self.ty(x)) {
             return Ok(false);
         }
         if self.desc.r#type == "sequence_pool" {

@@ -2,16 +2,11 @@
 
 use crate::convert::derived::float;
 use crate::convert::dialect::DIMS;
+use crate::convert::draft::{MOST_POSITIONS, positions_of};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::parse_dim;
-use crate::ops::{
-    AssignValue, Cast, Concat, Expand, Gather, Number, Op, Pad, PadMode, Reshape, Scale, Slice, SliceGrad,
-    Tile,
-};
-use crate::program::{DType, Dim, Type, VarId};
-
-/// The most positions along an axis that are listed: a few bytes could ask for many.
-const MOST_POSITIONS: i64 = 1 << 20;
+use crate::ops::{Cast, Concat, Expand, Gather, PadMode, Reshape, Scale, Slice, SliceGrad, Tile};
+use crate::program::{DType, Dim, VarId};
 
 impl Reading<'_, '_> {
     /// `decrease_axis` drops axes that have one element left.
@@ -62,7 +57,7 @@ impl Reading<'_, '_> {
         let start = place(self, "StartsTensor", "StartsTensorList")?;
         let end = place(self, "EndsTensor", "EndsTensorList")?;
         let (Some(start), Some(end)) = (start, end) else { return Ok(false) };
-        let is_next = self.reader.program.writer(end).is_some_and(|writer| {
+        let is_next = self.reader.draft.program.writer(end).is_some_and(|writer| {
             writer.op == Scale { scale: 1.0, bias: 1.0 }.into() && writer.inputs == [start]
         });
         if !is_next || self.ty(start).rows.is_some() {
@@ -116,50 +111,27 @@ impl Reading<'_, '_> {
         value: &str,
         mode: &str,
     ) -> Result<bool, ConvertError> {
+        let pad_value = float(self.desc, value)?.unwrap_or(0.0);
         let mode = match mode {
-            "constant" => {
-                let pad_value = float(self.desc, value)?.unwrap_or(0.0);
-                return self.out(Pad { paddings, pad_value }, &[x]);
-            }
-            "reflect" => PadMode::Reflect,
-            "replicate" | "edge" => PadMode::Replicate,
-            "circular" => PadMode::Circular,
+            "constant" => None,
+            "reflect" => Some(PadMode::Reflect),
+            "replicate" | "edge" => Some(PadMode::Replicate),
+            "circular" => Some(PadMode::Circular),
             _ => return Ok(false),
         };
-        let rows = usize::from(self.ty(x).rows.is_some());
-        let mut steps: Vec<(Op, AssignValue)> = Vec::new();
-        for (axis, &[before, behind]) in paddings.as_chunks::<2>().0.iter().enumerate() {
-            if (before, behind) == (0, 0) {
-                continue;
-            }
-            let size = axis.checked_sub(rows).and_then(|at| self.ty(x).dims.get(at)?.constant());
-            let size = size.filter(|size| [*size, before, behind].iter().all(|&part| part < MOST_POSITIONS));
-            let positions = size.and_then(|size| mode.positions(size, before, behind));
-            let Some(positions) = positions else { return Ok(false) };
-            steps.push((Gather { axis: axis as i64 }.into(), positions_of(positions)));
+        match self.at().padded(x, paddings, pad_value, mode)? {
+            Some(padded) if padded == x => self.out(crate::ops::Assign, &[x]),
+            Some(padded) => self.out_value(padded),
+            None => Ok(false),
         }
-        self.chain(x, steps)
-    }
-
-    /// Appends a chain of operators. Each takes the result of the previous one and a constant.
-    fn chain(&mut self, x: VarId, mut steps: Vec<(Op, AssignValue)>) -> Result<bool, ConvertError> {
-        let Some((last, of_last)) = steps.pop() else { return self.out(crate::ops::Assign, &[x]) };
-        let mut value = x;
-        for (op, constant) in steps {
-            let constant = self.emit(constant, &[])?;
-            value = self.emit(op, &[value, constant])?;
-        }
-        let of_last = self.emit(of_last, &[])?;
-        self.out(last, &[value, of_last])
     }
 
     /// An attribute or an input has the number of repetitions along each axis. There may be more numbers than axes.
     pub(super) fn tile(&mut self, name: &str, slot: &str, list: &str) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
-        let rows = usize::from(self.ty(x).rows.is_some());
         if let Some(exact) = self.desc.attr_strings(DIMS)? {
             let times: Option<Vec<Dim>> =
-                exact.iter().map(|dim| parse_dim(&self.reader.program, dim)).collect();
+                exact.iter().map(|dim| parse_dim(&self.reader.draft.program, dim)).collect();
             return match times {
                 Some(repeat_times) => self.out(Tile { repeat_times }, &[x]),
                 None => Ok(false),
@@ -171,7 +143,10 @@ impl Reading<'_, '_> {
         while times.len() < rank {
             times.insert(0, Dim::from(1));
         }
-        self.repeated(x, rows, times)
+        match self.at().repeated(x, times)? {
+            Some(repeated) => self.out_value(repeated),
+            None => Ok(false),
+        }
     }
 
     /// `shape` has the sizes of the result; -1 keeps the size.
@@ -184,38 +159,10 @@ impl Reading<'_, '_> {
     }
 
     fn expanded(&mut self, x: VarId, shape: &[Dim]) -> Result<bool, ConvertError> {
-        let (rows, ty) = (usize::from(self.ty(x).rows.is_some()), self.ty(x));
-        let Some(lead) = shape.len().checked_sub(ty.rank()) else { return Ok(false) };
-        let mut times = Vec::with_capacity(shape.len());
-        let own_shape = self.reader.program.shape(ty);
-        for (axis, size) in shape.iter().enumerate() {
-            let own = axis.checked_sub(lead).map(|at| &own_shape[at]);
-            times.push(match own {
-                _ if size.constant() == Some(-1) => Dim::from(1),
-                Some(own) if own == size => Dim::from(1),
-                Some(own) if own.constant() == Some(1) => size.clone(),
-                None => size.clone(),
-                _ => return Ok(false),
-            });
+        match self.at().expanded(x, shape)? {
+            Some(expanded) => self.out_value(expanded),
+            None => Ok(false),
         }
-        self.repeated(x, rows, times)
-    }
-
-    /// Repeats a value along each axis. It first gets axes of size 1 in front, until there is an axis for each number.
-    fn repeated(&mut self, x: VarId, rows: usize, times: Vec<Dim>) -> Result<bool, ConvertError> {
-        let (mut value, lead) = (x, times.len() - self.ty(x).rank());
-        let one = Dim::from(1);
-        if times.iter().filter_map(Dim::constant).any(|times| times < 1)
-            || (rows == 1 && (lead > 0 || times[0] != one))
-        {
-            return Ok(false);
-        }
-        if lead > 0 {
-            let ones = std::iter::repeat_n(Dim::from(1), lead);
-            let dims = ones.chain(self.ty(x).dims.iter().cloned()).collect();
-            value = self.emit(Reshape { dims }, &[x])?;
-        }
-        self.out(Tile { repeat_times: times[rows..].to_vec() }, &[value])
     }
 
     /// The shape of the result is that of `Y`, or sizes without `Y`.
@@ -229,7 +176,7 @@ impl Reading<'_, '_> {
         let y = self.input("Y")?;
         let (from, to) = (self.ty(x).clone(), self.ty(y).clone());
         let Some(lead) = to.rank().checked_sub(from.rank()) else { return Ok(false) };
-        let (own, wanted) = (self.reader.program.shape(&from), self.reader.program.shape(&to));
+        let (own, wanted) = (self.reader.draft.program.shape(&from), self.reader.draft.program.shape(&to));
         let is_new = |axis: usize| axis < lead || own[axis - lead] != wanted[axis];
         let axes: Vec<usize> = (0..to.rank()).filter(|&axis| is_new(axis)).collect();
         let fits = |&axis: &usize| axis < lead || own[axis - lead].constant() == Some(1);
@@ -341,10 +288,4 @@ impl Reading<'_, '_> {
         let inner = |&axis: &i64| self.axis(x, axis).filter(|&axis| axis >= rows).map(|axis| axis as i64);
         axes.iter().map(inner).collect()
     }
-}
-
-/// A list of positions.
-fn positions_of(positions: Vec<i64>) -> AssignValue {
-    let ty = Type::new(DType::I64, [positions.len() as i64]);
-    AssignValue { values: positions.into_iter().map(Number::Int).collect(), ty }
 }

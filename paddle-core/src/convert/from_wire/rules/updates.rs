@@ -53,7 +53,7 @@ impl Reading<'_, '_> {
             let (from, to) = (one(desc.input(slot), slot)?, one(desc.output(&changed_slot(slot)), slot)?);
             if from != to {
                 let var = self.input(slot)?;
-                let fed = self.reader.program.var(var).definition == Definition::Input;
+                let fed = self.reader.draft.program.var(var).definition == Definition::Input;
                 if !fed || self.reader.readers(from) != 1 {
                     return Ok(false);
                 }

@@ -5,6 +5,7 @@ mod arithmetic;
 mod fc;
 mod filters;
 mod images;
+mod lookups;
 mod moves;
 mod prelu;
 mod random;
@@ -31,6 +32,7 @@ const PATTERNS: &[Pattern] = &[
     ranks::ranked,
     random::random,
     images::image,
+    lookups::looked_up,
     moves::moved,
     sequences::sequence,
 ];

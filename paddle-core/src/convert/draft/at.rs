@@ -1,0 +1,85 @@
+//! The place where a rule appends its operators.
+
+use super::{Draft, Known};
+use crate::convert::from_wire::Fault;
+use crate::ops::{Cast, Concat, Fill, Number, Op, Reshape, Size};
+use crate::program::{BlockId, DType, Dim, Site, Type, VarId};
+
+/// The place where a rule appends operators.
+pub(in crate::convert) struct At<'d> {
+    pub(in crate::convert) draft: &'d mut Draft,
+    pub(in crate::convert) block: BlockId,
+    pub(in crate::convert) site: Site,
+}
+
+impl At<'_> {
+    pub(in crate::convert) fn ty(&self, var: VarId) -> &Type {
+        self.draft.ty(var)
+    }
+
+    /// Appends an operator with several outputs, which no variable holds.
+    pub(in crate::convert) fn emit_all(
+        &mut self,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+        count: usize,
+    ) -> Result<Vec<VarId>, Fault> {
+        self.append(self.block, op.into(), inputs, count)
+    }
+
+    /// Appends an operator with one output, which no variable holds.
+    pub(in crate::convert) fn emit(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<VarId, Fault> {
+        self.emit_in(self.block, op, inputs)
+    }
+
+    /// Appends an operator with one output, which no variable holds, to another block.
+    pub(in crate::convert) fn emit_in(
+        &mut self,
+        block: BlockId,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+    ) -> Result<VarId, Fault> {
+        Ok(self.append(block, op.into(), inputs, 1)?[0])
+    }
+
+    /// Appends an operator whose outputs, so many, no variable holds.
+    pub(in crate::convert) fn append(
+        &mut self,
+        block: BlockId,
+        op: Op,
+        inputs: &[VarId],
+        outputs: usize,
+    ) -> Result<Vec<VarId>, Fault> {
+        let names = vec![op.name(); outputs];
+        self.draft.append(block, op, inputs, &[], &names, self.site)
+    }
+
+    /// The sizes of a value as a list of numbers.
+    pub(in crate::convert) fn shape_value(&mut self, dims: &[Dim]) -> Result<VarId, Fault> {
+        let parts = dims.iter().map(|dim| self.size_value(dim)).collect::<Result<Vec<VarId>, Fault>>()?;
+        let shape = match parts.is_empty() {
+            true => self.emit(Fill::zeros(Type::new(DType::I32, [0])), &[])?,
+            false => self.emit(Concat { axis: 0 }, &parts)?,
+        };
+        self.know(shape, dims);
+        Ok(shape)
+    }
+
+    /// A size as a list of one number: a constant, or the number of elements of a value with this size.
+    pub(in crate::convert) fn size_value(&mut self, size: &Dim) -> Result<VarId, Fault> {
+        let one = Type::new(DType::I32, [1]);
+        if let Some(size) = size.constant() {
+            return self.emit(Fill { value: Number::Int(size), ty: one }, &[]);
+        }
+        let ty = self.draft.type_of(DType::F64, vec![size.clone()]);
+        let counted = self.emit(Fill::zeros(ty), &[])?;
+        let count = self.emit(Size { axes: Vec::new() }, &[counted])?;
+        let count = self.emit(Cast { dtype: DType::I32 }, &[count])?;
+        self.emit(Reshape { dims: one.dims }, &[count])
+    }
+
+    /// Notes the elements of a value.
+    pub(in crate::convert) fn know(&mut self, value: VarId, dims: &[Dim]) {
+        self.draft.known.insert(value, dims.iter().cloned().map(Known::of).collect());
+    }
+}

@@ -1,0 +1,79 @@
+//! The batch that is not in front.
+//!
+//! A value whose leading dimension is the batch has rows, and operators that keep rows apart keep them. Where an operator
+//! moves, merges or mixes them, its rule is tried again with values in which the batch is an ordinary axis, of the size
+//! that it has when a batch is fed ([`RowsToAxis`]). A result whose leading dimension has that size has rows again
+//! ([`AxisToRows`]), so what a program transposes there and back costs nothing.
+
+use super::{At, Draft};
+use crate::convert::from_wire::Fault;
+use crate::ops::{AxisToRows, Op, RowsToAxis, Transpose};
+use crate::program::{Dim, Mark, VarId};
+
+impl Draft {
+    /// Takes back what an attempt to read an operator has appended.
+    pub(in crate::convert) fn take_back(&mut self, to: Mark) {
+        self.program.take_back(to);
+        self.merged.retain(|_, merged| to.has(*merged));
+        self.known.retain(|&value, _| to.has(value));
+    }
+
+    /// What `value` is a transposition of, and the order of its axes that makes `perm` of `value`.
+    pub(in crate::convert) fn undone(&self, value: VarId, perm: &[i64]) -> (VarId, Vec<i64>) {
+        if let Some(writer) = self.program.writer(value)
+            && let Op::Transpose(Transpose { perm: inner }) = &writer.op
+            && let Some(both) = perm.iter().map(|&axis| inner.get(axis as usize).copied()).collect()
+        {
+            return (writer.inputs[0], both);
+        }
+        (value, perm.to_vec())
+    }
+}
+
+impl At<'_> {
+    /// Makes a value that is read with the batch as its first axis from now on, if it has the rows of the batch. False if
+    /// it has none.
+    pub(in crate::convert) fn merge(&mut self, value: VarId) -> Result<bool, Fault> {
+        let batch = self.draft.batch;
+        if batch.is_none() || self.ty(value).rows != batch {
+            return Ok(false);
+        }
+        let key = (self.block, value);
+        if !self.draft.merged.contains_key(&key) {
+            let merged = self.rows_to_axis(value)?;
+            self.draft.merged.insert(key, merged);
+        }
+        Ok(true)
+    }
+
+    /// A value with rows as one value whose first axis they are.
+    pub(in crate::convert) fn rows_to_axis(&mut self, value: VarId) -> Result<VarId, Fault> {
+        match self.draft.program.writer(value) {
+            Some(writer) if matches!(writer.op, Op::AxisToRows(_)) => Ok(writer.inputs[0]),
+            _ => self.emit(RowsToAxis, &[value]),
+        }
+    }
+
+    /// The value with the rows of the batch, if its first axis has their number.
+    pub(in crate::convert) fn with_rows(&mut self, value: VarId) -> Result<VarId, Fault> {
+        let (Some(batch), Some(like)) = (self.draft.batch, self.draft.has_batch) else { return Ok(value) };
+        let program = &self.draft.program;
+        let (ty, size) = (program.ty(value), program.row_space(batch).size);
+        if ty.rows.is_some() || ty.dims.first().and_then(Dim::as_symbol) != Some(size) {
+            return Ok(value);
+        }
+        match program.writer(value) {
+            Some(writer) if matches!(writer.op, Op::RowsToAxis(_)) => Ok(writer.inputs[0]),
+            _ => self.emit(AxisToRows, &[value, like]),
+        }
+    }
+
+    /// The value with its axes in another order. An order that undoes another one gives the value before it.
+    pub(in crate::convert) fn permuted(&mut self, value: VarId, perm: &[i64]) -> Result<VarId, Fault> {
+        let (from, perm) = self.draft.undone(value, perm);
+        match perm.iter().enumerate().all(|(axis, &from)| axis as i64 == from) {
+            true => Ok(from),
+            false => self.emit(Transpose { perm }, &[from]),
+        }
+    }
+}

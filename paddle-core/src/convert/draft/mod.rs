@@ -1,0 +1,202 @@
+//! A program while it is read, whatever the dialect that it is read from: what both readers append to, and the rules that both need.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `at.rs` | the place where a rule appends its operators |
+//! | `known_values.rs` | numbers and sizes that are known while a program is read |
+//! | `batch_axis.rs` | the batch that is not in front |
+//! | `einsum.rs` | sums of products, written with letters |
+//! | `narrow.rs` | values as element types have them that are narrower than ours |
+//! | `recurrent.rs` | layers of recurrent units |
+//! | `units.rs` | one step of such units |
+//! | `volumes.rs` | convolutions and pooling of volumes |
+//! | `shapes.rs` | reshapes, repetitions and paddings |
+
+mod at;
+mod batch_axis;
+mod einsum;
+mod known_values;
+mod narrow;
+mod recurrent;
+mod shapes;
+mod units;
+mod volumes;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) use self::at::At;
+pub(super) use self::known_values::Known;
+use self::known_values::known;
+pub(super) use self::recurrent::Steps;
+pub(super) use self::shapes::{MOST_POSITIONS, positions_of};
+pub(super) use self::units::{Unit, Weights};
+pub(super) use self::volumes::{Along, Pooling};
+use super::from_wire::Fault;
+use super::types::{dim_text, too_large};
+use crate::ops::{Op, Operator, Program};
+use crate::program::{BlockId, DType, Dim, RowsId, Site, SymbolId, Type, VarId};
+
+/// The approximate memory in bytes that the values of one program may take. A few bytes can ask for many values: each
+/// loop of a nest has the state of the innermost one.
+pub(super) const MEMORY: usize = 256 << 20;
+
+/// The approximate size of a value in bytes, without its name and symbolic sizes.
+pub(super) const VALUE: usize = 200;
+
+/// The value that a composition gives, or what it lacks.
+pub(super) type Tried = Result<Result<VarId, &'static str>, Fault>;
+
+/// A program while it is read.
+pub(super) struct Draft {
+    pub(super) program: Program,
+    /// The row space of unknown leading dimensions.
+    pub(super) batch: Option<RowsId>,
+    /// An input of the network that has these rows.
+    pub(super) has_batch: Option<VarId>,
+    /// Values in which the batch is an ordinary axis, by the block and the value with rows.
+    pub(super) merged: BTreeMap<(BlockId, VarId), VarId>,
+    /// Known elements of small values.
+    pub(super) known: BTreeMap<VarId, Vec<Known>>,
+    /// The names of sizes that only the file has.
+    sizes: BTreeSet<String>,
+    /// For each variable, the last suffix of its versions.
+    suffixes: BTreeMap<String, u64>,
+    /// The memory that is left for values.
+    memory: usize,
+}
+
+impl Draft {
+    /// An empty program, whose values may take so much memory in bytes.
+    pub(super) fn new(memory: usize) -> Self {
+        Draft {
+            program: Program::new(),
+            batch: None,
+            has_batch: None,
+            merged: BTreeMap::new(),
+            known: BTreeMap::new(),
+            sizes: BTreeSet::new(),
+            suffixes: BTreeMap::new(),
+            memory,
+        }
+    }
+
+    /// Appends an operator whose outputs are new versions of these variables.
+    pub(super) fn append(
+        &mut self,
+        block: BlockId,
+        op: Op,
+        inputs: &[VarId],
+        blocks: &[BlockId],
+        names: &[&str],
+        site: Site,
+    ) -> Result<Vec<VarId>, Fault> {
+        let types = self.program.infer(block, &op, inputs, blocks, None)?.types;
+        if types.len() != names.len() {
+            return Err(Fault::Outputs { found: names.len(), expected: types.len() });
+        }
+        let mut outputs = Vec::with_capacity(names.len());
+        for (name, ty) in names.iter().zip(types) {
+            let name = self.fresh(name);
+            self.charge(&name, &ty)?;
+            outputs.push(self.program.create_var(block, &name, ty)?);
+        }
+        if let [output] = outputs[..] {
+            let of_inputs: Vec<Option<&[Known]>> =
+                inputs.iter().map(|input| self.known.get(input).map(Vec::as_slice)).collect();
+            let types: Vec<&Type> = inputs.iter().map(|&input| self.program.ty(input)).collect();
+            if let Some(known) = known(&op, &of_inputs, &types, self.program.ty(output)) {
+                self.spend(VALUE * known.len())?;
+                self.known.insert(output, known);
+            }
+        }
+        let (inputs, blocks) = (inputs.to_vec(), blocks.to_vec());
+        let operator = Operator { op, inputs, outputs: outputs.clone(), blocks, site };
+        self.program.push_op(block, operator);
+        Ok(outputs)
+    }
+
+    /// Adds a parameter to a block as a new version of a variable.
+    pub(super) fn block_parameter(&mut self, id: BlockId, name: &str, ty: &Type) -> Result<VarId, Fault> {
+        let name = self.fresh(name);
+        self.charge(&name, ty)?;
+        Ok(self.program.create_block_parameter(id, &name, ty.clone())?)
+    }
+
+    /// Subtracts so many bytes from the memory that is left. What takes time and no memory is counted, too: loops that are
+    /// written out make many operators of few.
+    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.memory = self.memory.checked_sub(bytes).ok_or(Fault::Memory)?;
+        Ok(())
+    }
+
+    /// Subtracts the memory of a value from what is left.
+    fn charge(&mut self, name: &str, ty: &Type) -> Result<(), Fault> {
+        let symbolic = ty.dims.iter().filter(|dim| dim.constant().is_none());
+        let takes = VALUE + 2 * name.len() + symbolic.map(|dim| 16 * dim_text(dim).len()).sum::<usize>();
+        self.spend(takes)
+    }
+
+    /// The name of the next version of a variable: its own, or its own with the first free suffix.
+    pub(super) fn fresh(&mut self, name: &str) -> String {
+        let mut fresh = name.to_string();
+        while self.program.find(&fresh).is_some() {
+            let suffix = self.suffixes.entry(name.to_string()).or_default();
+            *suffix += 1;
+            fresh = format!("{name}_{suffix}");
+        }
+        fresh
+    }
+
+    /// Returns the type if a value of it fits into memory.
+    pub(super) fn checked(&self, ty: Type) -> Result<Type, Fault> {
+        if ty.is_possible() { Ok(ty) } else { Err(too_large(&ty)) }
+    }
+
+    /// A new symbol, with this name or a similar one.
+    pub(super) fn size(&mut self, name: &str) -> SymbolId {
+        let free = self.free_size(name.to_string());
+        self.program.create_symbol(&free)
+    }
+
+    pub(super) fn free_size(&mut self, mut name: String) -> String {
+        while !self.sizes.insert(name.clone()) {
+            name.push('\'');
+        }
+        name
+    }
+
+    /// The rows of the batch.
+    pub(super) fn batch(&mut self) -> RowsId {
+        *self.batch.get_or_insert_with(|| self.program.create_rows("_"))
+    }
+
+    pub(super) fn ty(&self, var: VarId) -> &Type {
+        self.program.ty(var)
+    }
+
+    /// The axis with this number, which counts from the end if it is negative.
+    pub(super) fn axis(&self, var: VarId, axis: i64) -> Option<usize> {
+        let rank = self.ty(var).rank() as i64;
+        usize::try_from(if axis < 0 { axis.checked_add(rank)? } else { axis })
+            .ok()
+            .filter(|&a| (a as i64) < rank)
+    }
+
+    /// The fault of an axis that a value does not have.
+    pub(super) fn no_axis(&self, var: VarId, attribute: &'static str, axis: i64) -> Fault {
+        let message = format!("there is no axis {axis} of {} dimensions", self.ty(var).rank());
+        Fault::Attribute { attribute, message }
+    }
+
+    /// The type with these sizes. If the first is the number of rows of a row space, the type has these rows.
+    pub(super) fn type_of(&self, dtype: DType, mut dims: Vec<Dim>) -> Type {
+        let spaces = self.program.row_spaces();
+        let symbol = dims.first().and_then(Dim::as_symbol);
+        let rows = symbol.and_then(|symbol| spaces.iter().position(|rows| rows.size == symbol));
+        let rows = rows.map(|rows| RowsId(rows as u32));
+        if rows.is_some() {
+            dims.remove(0);
+        }
+        Type { dtype, rows, dims }
+    }
+}
