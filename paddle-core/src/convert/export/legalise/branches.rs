@@ -179,9 +179,12 @@ impl Legaliser<'_> {
     /// Appends the operator that runs a block if a scalar condition holds.
     pub(super) fn push_branch(&mut self, at: usize, inner: usize, condition: String, written: Vec<String>) {
         let scope = self.special(at, "conditional_block.scope", VarKind::StepScopes);
+        // The block keeps what it writes to if it does not run. Without a reader, constants there end the predictor's process.
+        let mut read = self.captured(inner);
+        read.extend(written.iter().cloned());
         let desc = OpDesc::new("conditional_block")
             .with_input("Cond", [condition])
-            .with_input("Input", self.captured(inner))
+            .with_input("Input", read)
             .with_output("Out", written)
             .with_output("Scope", [scope])
             .with_attr(OpAttr::block("sub_block", inner as i32))
