@@ -58,13 +58,13 @@ program {
   }
 }
 ";
-    let path = folder.write("line.txt", text.replace("line-1", "\"line-1\""));
+    let path = folder.write("line.txt", text.replace("line-1", "\".line\""));
     let error = failed(format!("decompile {path}"));
     let expected = format!(
         "error: {path}: the language has nothing for 3 parts of the program:
 - block 0, operator 1 `expand_as_v2` (line.rs:3:7): no layer becomes it
 - block 0, operator 2 `expand_as_v2`: no layer becomes it
-- `line-1`: a name of a parameter consists of words, joined by `.`
+- `.line`: a name of a parameter is not empty, and begins with no `.`
 "
     );
     assert_eq!(error, expected);

@@ -267,9 +267,20 @@ pub(crate) fn is_path(name: &str) -> bool {
     name.split('.').all(word)
 }
 
-/// A word of a parameter name as a Rust identifier: `gen` becomes `r#gen`.
+/// Whether a text can be the whole name of a parameter: any, but a relative one is a path.
+pub(crate) fn is_whole_name(name: &str) -> bool {
+    !name.is_empty() && (!name.starts_with('.') || is_path(name))
+}
+
+/// A word of a parameter name as a Rust identifier: `gen` becomes `r#gen`, and what no identifier has becomes `_`.
 pub fn identifier(word: &str) -> Ident {
     let here = Span::mixed_site();
+    let plain = |c: char| if c.is_alphanumeric() || c == '_' { c } else { '_' };
+    let mut changed: String = word.chars().map(plain).collect();
+    if !changed.starts_with(|first: char| first.is_alphabetic() || first == '_') {
+        changed.insert(0, '_');
+    }
+    let word = changed.as_str();
     match word {
         // Rust does not allow these as raw identifiers.
         "self" | "Self" | "super" | "crate" | "_" => Ident::new(&format!("{word}_"), here),

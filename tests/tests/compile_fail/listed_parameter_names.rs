@@ -6,8 +6,8 @@ fn main() {
         //~                      ^^^^^^^ constant
         let b = fc(x, 2, bias = false, param = ["b.w", "b.b"]);
         //~                                    ^^^^^^^^^^^^^^ constant
-        let c = fc(x, 2, param = ["c w", "c.b"]);
-        //~                       ^^^^^ parameter-name
+        let c = fc(x, 2, param = ["", "c.b"]);
+        //~                       ^^ parameter-name
         let d = fc(x, 2, param = []);
         //~                      ^^ argument-kind
         let e = gru(words, 2, param = ["e.w0", "e.w1"]);

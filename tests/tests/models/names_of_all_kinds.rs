@@ -1,5 +1,5 @@
 //! Names as Rust has them: keywords as raw identifiers, other alphabets, names of layers, one letter twice; and names of
-//! parameters as other systems have them, one of which begins as the other does.
+//! parameters as other systems have them.
 
 use paddle::network;
 
@@ -11,10 +11,10 @@ pub(crate) fn networks() -> Vec<crate::Model> {
         let sum = mean * größe;
         let (x, x_) = (sum, sum * 2.0);
         let r#loop = fc(x + x_, 1);
-        fc(r#loop, 1, param = ["fc_0", "fc_0.b_0"])
+        fc(r#loop, 1, param = ["fc_0", "0.b::0"])
     });
-    let _: paddle::ParameterName = net.params.fc_0.b_0;
+    let _: paddle::ParameterName = net.params._0.b__0;
     let model = crate::model(net);
-    assert_eq!(model.parameter_names(), ["σ.w", "σ.b", "loop.w", "loop.b", "fc_0", "fc_0.b_0"]);
+    assert_eq!(model.parameter_names(), ["σ.w", "σ.b", "loop.w", "loop.b", "fc_0", "0.b::0"]);
     vec![model]
 }

@@ -8,7 +8,7 @@ use paddle_core::program::{OpInterface, VarId};
 
 use super::error::Lack;
 use super::tree::{Call, Expr};
-use crate::parameter_names::is_path;
+use crate::parameter_names::{is_path, is_whole_name};
 
 /// What is said about parameters.
 pub(super) struct Parameters {
@@ -31,13 +31,9 @@ impl Parameters {
 
     /// The names that cannot be written.
     pub(super) fn lacks(&self) -> Vec<Lack> {
-        let wrong = self.names.values().filter(|name| !is_path(name) || name.starts_with('.'));
-        wrong
-            .map(|name| {
-                let why = "a name of a parameter consists of words, joined by `.`".to_string();
-                Lack::of_value(name, why)
-            })
-            .collect()
+        let wrong = self.names.values().filter(|name| !is_whole_name(name) || name.starts_with('.'));
+        let why = || "a name of a parameter is not empty, and begins with no `.`".to_string();
+        wrong.map(|name| Lack::of_value(name, why())).collect()
     }
 
     /// What the names of a call's parameters have in front of their roles; `None` if they are no such names.
@@ -46,7 +42,7 @@ impl Parameters {
             .iter()
             .map(|(role, var)| self.names.get(var)?.strip_suffix(role.as_str())?.strip_suffix('.'));
         let first = paths.next()??;
-        paths.all(|path| path == Some(first)).then_some(first)
+        (paths.all(|path| path == Some(first)) && is_path(first) && !first.starts_with('.')).then_some(first)
     }
 
     /// The arguments about the parameters of a call. Those that a variable names need no `param`.
@@ -62,7 +58,12 @@ impl Parameters {
             Some(path) if variable == Some(path) => {}
             Some(path) => arguments.push(("param", Expr::Text(path.to_string()))),
             None if call.parameters.is_empty() => {}
-            None => arguments.push(("param", Expr::List(names().cloned().map(Expr::Text).collect()))),
+            None => arguments.push((
+                "param",
+                Expr::List(
+                    names().map(|name| Expr::Text(name.replace('{', "{{").replace('}', "}}"))).collect(),
+                ),
+            )),
         }
         // Those of the library have their own first values.
         if Layer::find(&call.layer).is_some() {

@@ -213,7 +213,7 @@ impl Printer<'_> {
             Expr::Value(var) => (self.names.name(*var).to_string(), ATOM),
             // A negative number is one with an operator.
             Expr::Word(word) => (word.clone(), if word.starts_with('-') { ATOM - 1 } else { ATOM }),
-            Expr::Text(text) => (format!("\"{text}\""), ATOM),
+            Expr::Text(text) => (format!("{text:?}"), ATOM),
             Expr::List(parts) => (format!("[{}]", self.list(parts)), ATOM),
             Expr::Tuple(parts) => (format!("({})", self.list(parts)), ATOM),
             Expr::Call(call) => (self.call(call, None), ATOM),

@@ -9,7 +9,7 @@ use super::types::ITSELF;
 use super::unroll::LIMIT;
 use crate::ast::{Call, Expr, Function, Meaning, Named, Param, PatternKind, Piece, UnitId, text};
 use crate::messages::Message;
-use crate::parameter_names::{Base, Said, is_path};
+use crate::parameter_names::{Base, Said, is_path, is_whole_name};
 use crate::report::{Extent, Frame};
 use crate::values::{Dims, Env, Value};
 
@@ -238,8 +238,12 @@ impl<'a> Lowering<'a, '_> {
 
     /// The name given by an argument `param`; `None` if a mistake has been reported.
     pub(super) fn parameter_name(&mut self, expr: &'a Expr) -> Option<String> {
+        self.name_of_parameters(expr, is_path)
+    }
+
+    fn name_of_parameters(&mut self, expr: &'a Expr, is_name: fn(&str) -> bool) -> Option<String> {
         match self.expr(expr) {
-            Value::Text(name) if is_path(&name) => Some(name),
+            Value::Text(name) if is_name(&name) => Some(name),
             Value::Text(found) => {
                 self.error(expr.at, Message::ParameterName { found });
                 None
@@ -255,7 +259,7 @@ impl<'a> Lowering<'a, '_> {
 
     /// The whole name of a parameter; `None` if a mistake has been reported.
     pub(super) fn whole_name(&mut self, expr: &'a Expr) -> Option<String> {
-        let name = self.parameter_name(expr)?;
+        let name = self.name_of_parameters(expr, is_whole_name)?;
         match self.names.given(&name) {
             Ok(path) => Some(path.name),
             Err(why) => {

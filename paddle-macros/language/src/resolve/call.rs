@@ -319,7 +319,7 @@ impl Resolver<'_> {
         match (known.kind, &mut value.kind) {
             (_, ExprKind::Invalid) => {}
             (Kind::Name, ExprKind::Array(names)) if layer.has_parameters() && !names.is_empty() => {
-                names.iter_mut().for_each(|name| self.parameter_name(layer.name, name));
+                names.iter_mut().for_each(|name| self.whole_name(layer.name, name));
             }
             (Kind::Name, _) => self.parameter_name(layer.name, value),
             (Kind::Text, ExprKind::Text { .. } | ExprKind::Name { .. } | ExprKind::Index { .. }) => {

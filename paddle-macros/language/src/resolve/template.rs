@@ -5,11 +5,20 @@ use paddle_core::layers::Kind;
 use super::{Entry, Resolver};
 use crate::ast::{Expr, ExprKind, Piece, text};
 use crate::messages::{Message, did_you_mean};
-use crate::parameter_names::is_path;
+use crate::parameter_names::{is_path, is_whole_name};
 
 impl Resolver<'_> {
     /// Resolves the argument `param` of a call.
     pub(super) fn parameter_name(&mut self, callee: &str, value: &mut Expr) {
+        self.name_of_parameters(callee, value, is_path);
+    }
+
+    /// Resolves the whole name of a parameter, which may be one of another system: any text.
+    pub(super) fn whole_name(&mut self, callee: &str, value: &mut Expr) {
+        self.name_of_parameters(callee, value, is_whole_name);
+    }
+
+    fn name_of_parameters(&mut self, callee: &str, value: &mut Expr, is_name: fn(&str) -> bool) {
         match &mut value.kind {
             ExprKind::Text { value: name, literal } => match self.pieces(name) {
                 Ok(pieces) => {
@@ -18,7 +27,7 @@ impl Resolver<'_> {
                         [Piece::Text(name)] => Some(name.as_str()),
                         _ => None,
                     };
-                    if let Some(name) = fixed.filter(|name| !is_path(name)) {
+                    if let Some(name) = fixed.filter(|name| !is_name(name)) {
                         let message = Message::ParameterName { found: name.to_string() };
                         return self.refuse(value, message);
                     }
