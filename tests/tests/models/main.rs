@@ -15,8 +15,8 @@ mod card;
 #[path = "../oracle/models.rs"]
 mod exported;
 mod model;
-#[path = "../oracle/process.rs"]
 #[expect(dead_code, reason = "the oracle asks one interpreter alone")]
+#[path = "../oracle/process.rs"]
 mod process;
 #[path = "../../../paddle-kernels/tests/support/queued.rs"]
 mod queued;
