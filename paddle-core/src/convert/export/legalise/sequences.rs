@@ -6,8 +6,8 @@ use super::{LegaliseError, Legaliser};
 use crate::convert::to_wire::operators::describe;
 use crate::convert::types::element;
 use crate::ops::{
-    Binary, BinaryKind, Fill, Matmul, Operator, PoolType, Program, SequenceExpandAs, SequencePool,
-    SequenceSoftmax, SequenceWindow, Unary, UnaryKind,
+    Binary, BinaryKind, Fill, Matmul, Operator, PoolType, Program, SequencePool, SequenceSoftmax,
+    SequenceWindow, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, RowsId, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
@@ -72,8 +72,26 @@ impl Legaliser<'_> {
     }
 
     pub(super) fn sequence_expand_as(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
-        let inputs = [self.name(operator.inputs[0]), self.with_offsets(at, operator.inputs[1])];
-        self.of_tokens(at, operator, inputs)
+        let program = self.program;
+        let [ty, out] = [operator.inputs[0], operator.outputs[0]].map(|var| program.ty(var));
+        let name = self.name(operator.inputs[0]);
+        let x = self.in_columns(at, operator, name, ty)?;
+        let y = self.with_offsets(at, operator.inputs[1]);
+        let mut expanded = self.expanded(at, x, &at_least_column(ty), y, &at_least_column(out));
+        if out.dims.is_empty() {
+            expanded = self.reshaped(at, operator, expanded, &at_least_column(out), out)?;
+        }
+        self.names.insert(operator.outputs[0], expanded);
+        Ok(())
+    }
+
+    /// A row for each token of `y`: that of `x` to which its sequence belongs. Later releases do not have
+    /// `sequence_expand_as`, and this one repeats whole sequences where it finds some.
+    fn expanded(&mut self, at: usize, x: String, of: &Type, y: String, ty: &Type) -> String {
+        let x = self.without_offsets(at, x, of);
+        let expand =
+            OpDesc::new("sequence_expand").with_input("Y", [y]).with_attr(OpAttr::int("ref_level", 0));
+        self.step(at, expand, x, ty)
     }
 
     pub(super) fn sequence_pool(
@@ -174,7 +192,9 @@ impl Legaliser<'_> {
         let pool = |pooltype| SequencePool { pooltype, pad_value: 0.0 };
         let largest =
             self.pooled(at, operator, &pool(PoolType::Max), x.clone(), &tokens, "sequence_softmax.max")?;
-        let largest = self.emit(at, SequenceExpandAs, &[&largest, &x], &tokens);
+        let rows =
+            Type { rows: tokens.rows.and_then(|rows| program.rows_of_sequences(rows)), ..tokens.clone() };
+        let largest = self.expanded(at, largest, &rows, x.clone(), &tokens);
         let shifted = self.emit(at, Binary { kind: BinaryKind::Sub }, &[&x, &largest], &tokens);
         let mut out = if tokens.dims.iter().all(|dim| dim.constant() == Some(1)) {
             self.emit(at, SequenceSoftmax, &[&shifted], &tokens)
@@ -188,7 +208,7 @@ impl Legaliser<'_> {
                 &tokens,
                 "sequence_softmax.sum",
             )?;
-            let sum = self.emit(at, SequenceExpandAs, &[&sum, &x], &tokens);
+            let sum = self.expanded(at, sum, &rows, x.clone(), &tokens);
             self.emit(at, Binary { kind: BinaryKind::Div }, &[&exp, &sum], &tokens)
         };
         if ty.dims.is_empty() {
@@ -233,28 +253,6 @@ impl Legaliser<'_> {
         let labels = self.step(at, OpDesc::new("cast").with_attr(from).with_attr(to), labels, &narrow);
         let desc = self.same_on(operator, at, &[logits, labels]);
         self.push(at, desc);
-        Ok(())
-    }
-
-    /// An operator that PaddlePaddle has only for tokens with at least one dimension.
-    fn of_tokens<const N: usize>(
-        &mut self,
-        at: usize,
-        operator: &Operator,
-        mut inputs: [String; N],
-    ) -> Result<(), LegaliseError> {
-        let program = self.program;
-        let (ty, out) = (program.ty(operator.inputs[0]), program.ty(operator.outputs[0]));
-        inputs[0] = self.in_columns(at, operator, inputs[0].clone(), ty)?;
-        if !ty.dims.is_empty() {
-            let desc = self.same_on(operator, at, &inputs);
-            self.push(at, desc);
-            return Ok(());
-        }
-        let found = self.declare(at, operator.op.name(), &at_least_column(out));
-        self.push(at, describe(&operator.op, &inputs, std::slice::from_ref(&found), &[ty]));
-        let found = self.reshaped(at, operator, found, &at_least_column(out), out)?;
-        self.names.insert(operator.outputs[0], found);
         Ok(())
     }
 
