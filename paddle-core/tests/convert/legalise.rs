@@ -336,8 +336,8 @@ fn tokens() {
     let reversed = "cumsum elementwise_sub scale elementwise_add repeat_interleave cumsum slice fill_constant fill_constant \
                     range elementwise_sub gather";
     let expected = format!(
-        "feed feed reshape2 lod_reset lod_reset sequence_pool sequence_expand elementwise_sub sequence_softmax \
-         {lengths} reshape2 sequence_expand reshape2 {reversed} lod_reset fetch lod_reset fetch lod_reset fetch"
+        "feed feed reshape2 lod_reset lod_reset sequence_pool slice sequence_expand elementwise_sub sequence_softmax \
+         {lengths} reshape2 slice sequence_expand reshape2 {reversed} lod_reset fetch lod_reset fetch lod_reset fetch"
     );
     assert_eq!(operators(&desc), [expected.split(' ').collect::<Vec<_>>()]);
     let again = from_wire(&desc, None).unwrap().to_string();

@@ -36,13 +36,18 @@ impl Legaliser<'_> {
 
     /// Whether the mask is true for any row.
     pub(super) fn any(&mut self, at: usize, mask: String) -> String {
-        let any = OpDesc::new("reduce_any")
+        self.reduced(at, "reduce_any", true, mask, &Type::scalar(DType::Bool))
+    }
+
+    /// Reduces all rows to one value, or each column to one row.
+    pub(super) fn reduced(&mut self, at: usize, name: &str, all: bool, x: String, ty: &Type) -> String {
+        let reduce = OpDesc::new(name)
             .with_attr(OpAttr::ints("dim", [0]))
-            .with_attr(OpAttr::bool("keep_dim", false))
-            .with_attr(OpAttr::bool("reduce_all", true))
+            .with_attr(OpAttr::bool("keep_dim", !all))
+            .with_attr(OpAttr::bool("reduce_all", all))
             .with_attr(OpAttr::int("in_dtype", -1))
             .with_attr(OpAttr::int("out_dtype", -1));
-        self.step(at, any, mask, &Type::scalar(DType::Bool))
+        self.step(at, reduce, x, ty)
     }
 
     /// Runs each branch on its rows, if there are any, and merges the results.

@@ -34,7 +34,7 @@ impl Legaliser<'_> {
         let step = self.constant(at, Number::Int(0), &one, "step");
         // There may be no sequence, so the zero that counts the steps is looked at, too.
         let all = self.emit(at, Concat { axis: 0 }, &[&step, &lengths], &numbers);
-        let longest = self.largest(at, all);
+        let longest = self.reduced(at, "reduce_max", false, all, &one);
         let goes_on = self.less_than(at, &step, &longest, &one);
         let any = self.less_than(at, &step, &longest, &one);
         let mut state = Vec::new();
@@ -166,17 +166,6 @@ impl Legaliser<'_> {
             .with_attr(OpAttr::bool("descending", true));
         self.push(at, argsort);
         [sorted, order]
-    }
-
-    /// The largest number of a list, as a list of one.
-    fn largest(&mut self, at: usize, x: String) -> String {
-        let max = OpDesc::new("reduce_max")
-            .with_attr(OpAttr::ints("dim", [0]))
-            .with_attr(OpAttr::bool("keep_dim", true))
-            .with_attr(OpAttr::bool("reduce_all", false))
-            .with_attr(OpAttr::int("in_dtype", -1))
-            .with_attr(OpAttr::int("out_dtype", -1));
-        self.step(at, max, x, &Type::new(DType::I64, [1]))
     }
 
     fn less_than(&mut self, at: usize, x: &str, y: &str, ty: &Type) -> String {

@@ -63,7 +63,7 @@ pub(super) enum Chosen {
 }
 
 /// The end of all rows, as PaddlePaddle writes it.
-const END: i32 = i32::MAX;
+pub(super) const END: i32 = i32::MAX;
 
 impl Legaliser<'_> {
     /// Brings a value from outside into a block.

@@ -1,6 +1,6 @@
 //! Operators that work along sequences. PaddlePaddle's take the offsets from the variables of the values.
 
-use super::row_spaces::Known;
+use super::row_spaces::{END, Known};
 use super::sequence_positions::list;
 use super::{LegaliseError, Legaliser};
 use crate::convert::to_wire::operators::describe;
@@ -86,9 +86,10 @@ impl Legaliser<'_> {
     }
 
     /// A row for each token of `y`: that of `x` to which its sequence belongs. Later releases do not have
-    /// `sequence_expand_as`, and this one repeats whole sequences where it finds some.
+    /// `sequence_expand_as`. This one repeats whole sequences where it finds some, and operators hand offsets on to results
+    /// that are no sequences, so it gets a part of `x`, which has none.
     fn expanded(&mut self, at: usize, x: String, of: &Type, y: String, ty: &Type) -> String {
-        let x = self.without_offsets(at, x, of);
+        let x = self.sliced(at, x, of, 0, END);
         let expand =
             OpDesc::new("sequence_expand").with_input("Y", [y]).with_attr(OpAttr::int("ref_level", 0));
         self.step(at, expand, x, ty)
