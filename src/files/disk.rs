@@ -1,6 +1,7 @@
 //! All operations on the file system, so that tests can make any of them fail and can lose what was not synced.
 
-#[cfg(test)]
+// With the features of the tests that use it.
+#[cfg(all(test, feature = "data", feature = "plot"))]
 pub(crate) mod script;
 
 use std::ffi::OsString;
@@ -32,11 +33,11 @@ pub(crate) enum Operation<'a> {
     SyncFolder(&'a Path),
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "data", feature = "plot"))]
 use script::perform;
 
 /// Performs an operation.
-#[cfg(not(test))]
+#[cfg(not(all(test, feature = "data", feature = "plot")))]
 #[inline]
 fn perform<R>(_: Operation<'_>, action: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
     action()
