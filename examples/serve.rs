@@ -96,7 +96,13 @@ impl Trained {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let Settings { model, command } = Settings::parse();
-    let trained = Arc::new(Trained::read(&model)?);
+    let trained = Trained::read(&model).unwrap_or_else(|error| {
+        eprintln!(
+            "{error}\n`cargo run --release --example recommender_system` trains the model and saves it there"
+        );
+        std::process::exit(1)
+    });
+    let trained = Arc::new(trained);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     match command.unwrap_or_else(|| Command::Load(load::Settings::parse_from(["load"]))) {
         Command::Load(settings) => load::compare(&runtime, &trained, &settings),
