@@ -70,6 +70,9 @@ use crate::updater::{ByName, Schedule};
 /// let batch = Batch::new(recorded.network())?.with("x", &ndarray::array![[1.0f32], [3.0]])?;
 /// let cost = trainer.step(recorded.network(), &mut parameters, &batch)?.cost();
 /// # assert_eq!((cost, parameters.get::<f32>("w")?[[0, 0]]), (4.0, 2.0 - 0.5 * 2.0));
+/// # let nowhere = Recorded::load(folder.join("main.pdprogram"), None, &[])?;
+/// # let step = nowhere.trainer().step(nowhere.network(), &mut parameters, &Batch::new(nowhere.network())?.with("x", &ndarray::array![[1.0f32]])?).map(|outcome| outcome.cost());
+/// # assert!(matches!(step, Err(paddle::Error::Setting(_))), "{step:?}");
 /// # std::fs::remove_dir_all(&folder).unwrap();
 /// # Ok::<(), paddle::Error>(())
 /// ```
@@ -100,7 +103,7 @@ impl Recorded {
         let convert::Recorded { program, updates, clip, decay, rate } =
             convert::load_recorded(main, startup, fetch)?;
         let network = Network::from_program(program)?;
-        Ok(Recorded { network, updater: ByName::new(rate.unwrap_or(0.0), updates), clip, decay, rate })
+        Ok(Recorded { network, updater: ByName::new(rate.unwrap_or(f64::NAN), updates), clip, decay, rate })
     }
 
     /// The forward part, to be trained and run.
@@ -114,8 +117,8 @@ impl Recorded {
         self.rate
     }
 
-    /// A trainer that does what was recorded, with the learning rate of the startup program. If there is none, use
-    /// [`trainer_at`](Self::trainer_at): with a learning rate of 0 nothing moves.
+    /// A trainer that does what was recorded, with the learning rate of the startup program. If there is none, its steps are
+    /// errors, [`Error::Setting`]; use [`trainer_at`](Self::trainer_at).
     pub fn trainer<B: Backend + Clone>(&self) -> Trainer<ByName, B> {
         self.with(self.updater.clone())
     }

@@ -6,6 +6,7 @@
 //! | `known_values.rs` | numbers and sizes that are known while a program is read |
 //! | `batch_axis.rs` | the batch that is not in front |
 //! | `einsum.rs` | sums of products, written with letters |
+//! | `log_softmax.rs` | logarithms of softmax |
 //! | `narrow.rs` | values as element types have them that are narrower than ours |
 //! | `recurrent.rs` | layers of recurrent units |
 //! | `units.rs` | one step of such units |
@@ -16,6 +17,7 @@ mod at;
 mod batch_axis;
 mod einsum;
 mod known_values;
+mod log_softmax;
 mod narrow;
 mod recurrent;
 mod shapes;

@@ -18,8 +18,8 @@
 //! | windows along sequences, and their product with filters | `sequence_conv` |
 //!
 //! PaddlePaddle's own forms of the last three (`split_lod_tensor`, rank tables, arrays) are not used: the passes of its default
-//! predictor fail on them, and later releases do not have them. Instead an iteration copies what was collected before, as a
-//! cost of its own: their number times the tokens.
+//! predictor fail on them, and later releases do not have them. Instead each iteration copies what was collected before it, so a
+//! loop copies about as many values as it has iterations times tokens.
 //!
 //! A branch without rows must not run, as the real kernels refuse matrices without rows. Its results then have no rows
 //! either. This has to be written, as a variable keeps its value from an earlier run.

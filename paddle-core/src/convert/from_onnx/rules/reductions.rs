@@ -5,8 +5,8 @@ use crate::convert::from_wire::Fault;
 use crate::convert::types::{is_small_product, product};
 use crate::ops::compositions::log_sum_exp;
 use crate::ops::{
-    Binary, BinaryKind, Cast, CumSum, OneHot, Reduce, ReduceKind, Scale, Slice, Softmax, StopGradient, TopK,
-    Transpose, Unary, UnaryKind,
+    Binary, BinaryKind, Cast, CumSum, OneHot, Reduce, ReduceKind, Scale, Slice, Softmax, TopK, Transpose,
+    Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, VarId};
 
@@ -157,16 +157,8 @@ impl Node<'_, '_> {
 
     /// `x - max - ln Σ exp(x - max)` along an axis.
     pub(super) fn log_softmax_along(&mut self, x: VarId, axis: usize) -> Result<VarId, Fault> {
-        let over = |kind| Reduce { kind, axes: vec![axis as i64], keep_dim: true };
-        let difference = Binary { kind: BinaryKind::Sub };
-        let top = self.emit(over(ReduceKind::Max), &[x])?;
-        // `top` is subtracted here and added below, so its gradients cancel.
-        let top = self.emit(StopGradient, &[top])?;
-        let shifted = self.emit(difference, &[x, top])?;
-        let exps = self.emit(Unary::of(UnaryKind::Exp), &[shifted])?;
-        let sum = self.emit(over(ReduceKind::Sum), &[exps])?;
-        let log = self.emit(Unary::of(UnaryKind::Log), &[sum])?;
-        self.emit(difference, &[shifted, log])
+        let parts = self.at().log_softmax_parts(x, axis)?;
+        self.emit(Binary { kind: BinaryKind::Sub }, &parts)
     }
 
     /// 1 in the place of the largest element, the first of several, and 0 elsewhere.

@@ -5,7 +5,7 @@ use crate::convert::types::dtype;
 use crate::ops::compositions::log_sum_exp;
 use crate::ops::{
     Assign, Attributes, Binary, BinaryKind, Cast, Compare, CompareKind, Operation, Reduce, ReduceKind,
-    Reshape, Softmax, SoftmaxGrad, StopGradient, Transpose, Unary, UnaryKind,
+    Reshape, Softmax, SoftmaxGrad, Transpose, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, VarId};
 use crate::wire::VarKind;
@@ -120,16 +120,8 @@ impl Reading<'_, '_> {
         let x = self.input("X")?;
         let axis = self.axis(x, self.desc.attr_long("axis")?.unwrap_or(-1));
         let Some(axis) = axis else { return Ok(false) };
-        let over = |kind| Reduce { kind, axes: vec![axis as i64], keep_dim: true };
-        let difference = Binary { kind: BinaryKind::Sub };
-        let top = self.emit(over(ReduceKind::Max), &[x])?;
-        // `top` is subtracted here and added below, so its gradients cancel.
-        let top = self.emit(StopGradient, &[top])?;
-        let shifted = self.emit(difference, &[x, top])?;
-        let exps = self.emit(Unary::of(UnaryKind::Exp), &[shifted])?;
-        let sum = self.emit(over(ReduceKind::Sum), &[exps])?;
-        let log = self.emit(Unary::of(UnaryKind::Log), &[sum])?;
-        self.out(difference, &[shifted, log])
+        let parts = self.at().log_softmax_parts(x, axis)?;
+        self.out(Binary { kind: BinaryKind::Sub }, &parts)
     }
 
     pub(super) fn is_last_axis(&self, var: VarId) -> Result<bool, Fault> {
