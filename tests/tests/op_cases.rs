@@ -135,7 +135,7 @@ fn names(set: &BTreeSet<String>) -> String {
 }
 
 /// The names of the cases in a folder.
-fn names(folder: &Path) -> BTreeSet<String> {
+fn cases_of(folder: &Path) -> BTreeSet<String> {
     let files = std::fs::read_dir(folder).expect("a folder").map(|file| file.expect("a file").path());
     let programs = files.filter(|path| path.extension().is_some_and(|extension| extension == "pdprogram"));
     programs.map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned()).collect()
@@ -150,7 +150,7 @@ fn table() {
         eprintln!("skipped: the files of PaddlePaddle are not beside the repository");
         return;
     }
-    let cases = names(&folder);
+    let cases = cases_of(&folder);
     let cpu = Cpu::new().expect("a processor");
 
     let (mut table, mut failures, mut skipped) = (String::new(), Vec::new(), Vec::new());
@@ -236,7 +236,7 @@ fn as_source() {
         eprintln!("skipped: the files of PaddlePaddle are not beside the repository");
         return;
     }
-    let cases = names(&folder);
+    let cases = cases_of(&folder);
     let (mut unprinted, mut failures, mut same) = (String::new(), Vec::new(), 0);
     for name in &cases {
         let case = Case::read(&folder, name);
