@@ -8,6 +8,9 @@ use paddle_core::plan::{
 };
 use paddle_core::program::DType;
 
+#[cfg(feature = "cuda")]
+use crate::gpu::cuda::{self, Cuda};
+#[cfg(feature = "wgpu")]
 use crate::gpu::wgpu::{self, Wgpu};
 use crate::{Cpu, cpu, memory, queue};
 
@@ -16,28 +19,36 @@ use crate::{Cpu, cpu, memory, queue};
 pub enum Device {
     /// The CPU.
     Cpu(Cpu),
-    /// A card.
+    /// A card, by its driver for Vulkan, Metal or DirectX 12.
+    #[cfg(feature = "wgpu")]
     Wgpu(Wgpu),
+    /// A card of NVIDIA's.
+    #[cfg(feature = "cuda")]
+    Cuda(Cuda),
 }
 
 macro_rules! of_devices {
-    ($($(#[doc = $doc:literal])* $name:ident($cpu:ty, $wgpu:ty);)*) => {$(
+    ($($(#[doc = $doc:literal])* $name:ident($cpu:ty, $wgpu:ty, $cuda:ty);)*) => {$(
         $(#[doc = $doc])*
         pub enum $name {
             /// Of the CPU.
             Cpu($cpu),
-            /// Of a card.
+            /// Of a card, by its driver for Vulkan, Metal or DirectX 12.
+            #[cfg(feature = "wgpu")]
             Wgpu($wgpu),
+            /// Of a card of NVIDIA's.
+            #[cfg(feature = "cuda")]
+            Cuda($cuda),
         }
     )*};
 }
 of_devices! {
     /// Memory of a device.
-    Buffer(memory::Buffer, wgpu::Buffer);
+    Buffer(memory::Buffer, wgpu::Buffer, cuda::Buffer);
     /// A compiled group.
-    Kernel(cpu::Kernel, wgpu::Kernel);
+    Kernel(cpu::Kernel, wgpu::Kernel, cuda::Kernel);
     /// Launches and copies of an executor.
-    Queue(queue::Queue<u8>, Box<wgpu::Queue>);
+    Queue(queue::Queue<u8>, Box<wgpu::Queue>, Box<cuda::Queue>);
 }
 
 /// What belongs to one device is used with another one: a mistake of the runtime.
@@ -50,7 +61,8 @@ fn mixed() -> ! {
 struct Within<'a, 'b>(&'a mut Memories<'b, Buffer>);
 
 macro_rules! reaches {
-    ($($kind:ident($buffer:ty)),*) => {$(
+    ($($(#[$feature:meta])? $kind:ident($buffer:ty)),* $(,)?) => {$(
+        $(#[$feature])?
         impl Reach<$buffer> for Within<'_, '_> {
             fn get(&self, memory: Memory) -> &$buffer {
                 match self.0.get(memory) {
@@ -72,14 +84,23 @@ macro_rules! reaches {
         }
     )*};
 }
-reaches!(Cpu(memory::Buffer), Wgpu(wgpu::Buffer));
+reaches!(
+    Cpu(memory::Buffer),
+    #[cfg(feature = "wgpu")]
+    Wgpu(wgpu::Buffer),
+    #[cfg(feature = "cuda")]
+    Cuda(cuda::Buffer),
+);
 
 /// Calls a method of the device, whatever it is; what belongs to it is taken out of its wrapper.
 macro_rules! on {
     ($self:ident($($of:ident: $type:ident),*) |$device:ident| $value:expr) => {
         match ($self, $($of),*) {
             (Device::Cpu($device), $($type::Cpu($of)),*) => $value,
+            #[cfg(feature = "wgpu")]
             (Device::Wgpu($device), $($type::Wgpu($of)),*) => $value,
+            #[cfg(feature = "cuda")]
+            (Device::Cuda($device), $($type::Cuda($of)),*) => $value,
             #[allow(unreachable_patterns, reason = "nothing else belongs to the device")]
             _ => mixed(),
         }
@@ -91,7 +112,10 @@ macro_rules! made {
     ($self:ident $type:ident |$device:ident| $value:expr) => {
         match $self {
             Device::Cpu($device) => $value.map($type::Cpu),
+            #[cfg(feature = "wgpu")]
             Device::Wgpu($device) => $value.map($type::Wgpu),
+            #[cfg(feature = "cuda")]
+            Device::Cuda($device) => $value.map($type::Cuda),
         }
     };
 }
@@ -157,7 +181,10 @@ impl Backend for Device {
     fn duplicate(&self, buffer: &Buffer) -> Result<Buffer, OutOfMemory> {
         match (self, buffer) {
             (Device::Cpu(device), Buffer::Cpu(buffer)) => device.duplicate(buffer).map(Buffer::Cpu),
+            #[cfg(feature = "wgpu")]
             (Device::Wgpu(device), Buffer::Wgpu(buffer)) => device.duplicate(buffer).map(Buffer::Wgpu),
+            #[cfg(feature = "cuda")]
+            (Device::Cuda(device), Buffer::Cuda(buffer)) => device.duplicate(buffer).map(Buffer::Cuda),
             _ => mixed(),
         }
     }
@@ -165,7 +192,10 @@ impl Backend for Device {
     fn queue(&self) -> Result<Queue, OutOfMemory> {
         match self {
             Device::Cpu(device) => device.queue().map(Queue::Cpu),
+            #[cfg(feature = "wgpu")]
             Device::Wgpu(device) => device.queue().map(|queue| Queue::Wgpu(Box::new(queue))),
+            #[cfg(feature = "cuda")]
+            Device::Cuda(device) => device.queue().map(|queue| Queue::Cuda(Box::new(queue))),
         }
     }
 

@@ -2,10 +2,10 @@
 
 pub mod cpu;
 pub mod custom;
-#[cfg(feature = "wgpu")]
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub mod device;
 pub mod differences;
-#[cfg(feature = "wgpu")]
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub mod gpu;
 pub mod memory;
 mod messages;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use paddle_core::plan::{Extent, KernelError, Unsupported};
+use paddle_core::plan::{Extent, KernelError, Precision, Unsupported};
 
 use super::form::{Form, LANES, build};
 
@@ -44,7 +44,7 @@ impl Grid {
 }
 
 /// What says why a launch failed, from the position that it reports, and the whole numbers of 64 bits among its operands.
-pub(super) type Explain = Arc<dyn Fn(&Evidence<'_>, usize) -> KernelError + Send + Sync>;
+pub(super) type Explain = dyn Fn(&Evidence<'_>, usize) -> KernelError + Send + Sync;
 
 /// The operands of a launch that failed.
 pub(super) struct Evidence<'a> {
@@ -61,10 +61,40 @@ impl Evidence<'_> {
     }
 }
 
+/// What a device has libraries for.
+#[derive(Clone, Copy)]
+pub(super) struct Libraries {
+    /// Products of matrices.
+    pub(super) products: bool,
+}
+
+#[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "no other device has such a library"))]
+/// Products of matrices, `to[m, n] = x[m, k] · y[k, n]`, as libraries take them.
+pub(super) struct MatrixProduct {
+    /// The number of each operand.
+    pub(super) x: usize,
+    pub(super) y: usize,
+    pub(super) to: usize,
+    pub(super) m: Vec<Extent>,
+    pub(super) n: Vec<Extent>,
+    pub(super) k: Vec<Extent>,
+    /// The number of matrices, one behind the other.
+    pub(super) matrices: Vec<Extent>,
+    /// Whether all products have one factor in common.
+    pub(super) shared: [bool; 2],
+    /// Whether the factors are stored as `[k, m]` and `[n, k]`.
+    pub(super) trans: [bool; 2],
+    /// The precision of the factors. Sums are in single precision.
+    pub(super) precision: Precision,
+}
+
 /// One dispatch of a kernel.
 pub(super) struct Stage {
     pub(super) form: Form,
     pub(super) grid: Grid,
+    /// The same as a product of matrices, on a device that has a library for them.
+    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "no other device has such a library"))]
+    pub(super) product: Option<MatrixProduct>,
 }
 
 /// A group as forms.
@@ -73,7 +103,7 @@ pub(super) struct Kernel {
     /// The memory beside its operands, in words. Operands behind those of the group are in it.
     pub(super) scratch: Vec<Vec<Extent>>,
     /// Why a launch may fail.
-    pub(super) explain: Option<Explain>,
+    pub(super) explain: Option<Arc<Explain>>,
 }
 
 impl Kernel {
@@ -90,7 +120,13 @@ impl Kernel {
     /// Adds a stage.
     pub(super) fn stage(mut self, grid: Grid, write: impl FnOnce()) -> Self {
         let (form, ()) = build(write);
-        self.stages.push(Stage { form, grid });
+        self.stages.push(Stage { form, grid, product: None });
+        self
+    }
+
+    /// Says that the last stage is a product of matrices.
+    pub(super) fn product(mut self, product: MatrixProduct) -> Self {
+        self.stages.last_mut().expect("a stage").product = Some(product);
         self
     }
 

@@ -4,6 +4,7 @@ use paddle_core::plan::{Extent, Group, GroupOp, Operand, OperandType};
 use paddle_core::program::DType;
 
 use super::form::{Float, Long, Register, Signed, Truth, Unsigned, load_word, operand, scalar, store_word};
+use super::kernel::Libraries;
 
 /// An element.
 #[derive(Clone, Copy, Debug)]
@@ -170,6 +171,8 @@ impl Tensor {
 pub(super) struct Call<'a> {
     pub(super) group: &'a Group,
     pub(super) op: &'a GroupOp,
+    /// The libraries of the device.
+    pub(super) libraries: Libraries,
 }
 
 impl Call<'_> {
@@ -184,6 +187,15 @@ impl Call<'_> {
 
     pub(super) fn inputs(&self) -> usize {
         self.op.inputs.len()
+    }
+
+    /// The number of a scratch: they are behind the operands.
+    pub(super) fn scratch_number(&self, k: usize) -> usize {
+        self.group.inputs.len() + self.group.outputs.len() + k
+    }
+
+    pub(super) fn output_number(&self, k: usize) -> usize {
+        self.number(self.op.outputs[k])
     }
 
     pub(super) fn input_number(&self, k: usize) -> usize {

@@ -3,7 +3,7 @@
 //!
 //! All tests are generic over `Backend`. A new backend is one module in `on_every_backend`.
 
-#[cfg(feature = "wgpu")]
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 #[path = "../support/card.rs"]
 mod card;
 mod contractions;
@@ -77,10 +77,20 @@ macro_rules! on_every_backend {
         }
 
         #[cfg(feature = "wgpu")]
-        mod card {
+        mod card_by_wgpu {
             $(#[test]
             fn $check() {
-                if let Some(card) = crate::card::card() {
+                if let Some(card) = crate::card::wgpu() {
+                    super::$check(card);
+                }
+            })*
+        }
+
+        #[cfg(feature = "cuda")]
+        mod card_by_cuda {
+            $(#[test]
+            fn $check() {
+                if let Some(card) = crate::card::cuda() {
                     super::$check(card);
                 }
             })*

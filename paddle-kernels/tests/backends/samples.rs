@@ -425,7 +425,7 @@ fn samples_are_of_every_kind() {
 /// [`PADDLE_CARD_SAMPLES`](CARD_SAMPLES).
 fn agrees_on_every_sample<B: Backend>(backend: &B) {
     let one_in = match (backend.name(), std::env::var(CARD_SAMPLES)) {
-        ("wgpu", Ok(one_in)) => one_in.parse().expect("a number"),
+        ("wgpu" | "cuda", Ok(one_in)) => one_in.parse().expect("a number"),
         ("wgpu", Err(_)) => 5,
         _ => 1,
     };

@@ -1,23 +1,42 @@
-//! The card that tests run on: the first one, which may be a program on the processor.
+//! The cards that tests run on: the first of each backend. That of `wgpu` may be a program on the processor.
 
 use std::sync::OnceLock;
 
 use paddle_kernels::Cpu;
-use paddle_kernels::gpu::wgpu::Wgpu;
+use paddle_kernels::gpu::CardError;
 
-/// Where it is set, tests without a card fail; elsewhere they do nothing.
+/// The backends whose cards have to be there, by their names: tests without them fail. Elsewhere they do nothing.
 const REQUIRED: &str = "PADDLE_REQUIRE_CARD";
 
-/// The card; none if there is none.
-pub(crate) fn card() -> Option<&'static Wgpu> {
-    static CARD: OnceLock<Option<Wgpu>> = OnceLock::new();
-    let card = CARD.get_or_init(|| match Wgpu::new(0, Cpu::with_threads(1).unwrap()) {
+/// The first card of a backend; none if there is none.
+pub(crate) fn first<B>(
+    cell: &'static OnceLock<Option<B>>,
+    backend: &str,
+    new: fn(usize, Cpu) -> Result<B, CardError>,
+) -> Option<&'static B> {
+    let card = cell.get_or_init(|| match new(0, Cpu::with_threads(1).unwrap()) {
         Ok(card) => Some(card),
-        Err(error) if std::env::var_os(REQUIRED).is_some() => panic!("{error}"),
+        Err(error) if std::env::var(REQUIRED).is_ok_and(|required| required.contains(backend)) => {
+            panic!("{error}")
+        }
         Err(error) => {
             eprintln!("*** SKIPPED: {error} ***");
             None
         }
     });
     card.as_ref()
+}
+
+/// The first card of `wgpu`.
+#[cfg(feature = "wgpu")]
+pub(crate) fn wgpu() -> Option<&'static paddle_kernels::gpu::wgpu::Wgpu> {
+    static CARD: OnceLock<Option<paddle_kernels::gpu::wgpu::Wgpu>> = OnceLock::new();
+    first(&CARD, "wgpu", paddle_kernels::gpu::wgpu::Wgpu::new)
+}
+
+/// The first card of `cuda`.
+#[cfg(feature = "cuda")]
+pub(crate) fn cuda() -> Option<&'static paddle_kernels::gpu::cuda::Cuda> {
+    static CARD: OnceLock<Option<paddle_kernels::gpu::cuda::Cuda>> = OnceLock::new();
+    first(&CARD, "cuda", paddle_kernels::gpu::cuda::Cuda::new)
 }

@@ -8,9 +8,13 @@
 
 mod build;
 mod control;
+#[cfg(feature = "cuda")]
+pub(super) mod cuda;
 mod double;
 mod functions;
 mod numbers;
+mod print;
+#[cfg(feature = "wgpu")]
 pub(super) mod wgsl;
 
 pub(super) use build::{Form, build, operand, scalar, seed};

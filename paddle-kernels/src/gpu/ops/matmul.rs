@@ -5,31 +5,100 @@ use paddle_core::plan::{Extent, Unsupported};
 
 use super::Compile;
 use super::elementwise::finish;
-use crate::gpu::form::{Unsigned, scalar};
-use crate::gpu::index::broadcast;
-use crate::gpu::kernel::Kernel;
-use crate::gpu::tensor::{Call, Element};
+use crate::gpu::form::{Float, Unsigned, each, scalar};
+use crate::gpu::index::{broadcast, is_whole};
+use crate::gpu::kernel::{Grid, Kernel, MatrixProduct};
+use crate::gpu::tensor::{Call, Element, Tensor};
 use crate::gpu::tiles::Product;
 
 /// Compiles products of factors that are stored as `[m, k]` and `[k, n]`, or transposed. `factors` are the axes that number the
 /// matrices of each.
 fn compile(call: Call<'_>, product: &Product, trans: [bool; 2], factors: [&[Extent]; 2]) -> Kernel {
-    product.stage(Kernel::new(), |product| {
-        let (x, y) = (call.input(0), call.input(1));
-        let [m, n, k] = [&product.m, &product.n, &product.k].map(|extents| scalar(extents));
-        let base = |of: &[Extent], matrix: Unsigned| broadcast(matrix, of, &product.matrices) * k;
-        let of_x = |matrix, row, term| {
-            let at = if trans[0] { term * m + row } else { row * k + term };
-            x.float(base(factors[0], matrix) * m + at)
-        };
-        let of_y = |matrix, column, term| {
-            let at = if trans[1] { column * k + term } else { term * n + column };
-            y.float(base(factors[1], matrix) * n + at)
-        };
-        product.tiles(&of_x, &of_y, &|matrix, row, column, sum| {
-            finish(&call, (matrix * m + row) * n + column, Element::Float(sum))
-        });
+    match library(call, product, trans, factors) {
+        None => product.stage(Kernel::new(), |product| {
+            let size = scalar(&product.m) * scalar(&product.n);
+            tiles(&call, product, trans, factors, &|matrix, at, sum| {
+                finish(&call, matrix * size + at, Element::Float(sum))
+            })
+        }),
+        Some(of) => compile_for_library(call, product, trans, factors, of),
+    }
+}
+
+/// Writes the products. `store` gets the matrix, the element's index in it, and the element.
+fn tiles(
+    call: &Call<'_>,
+    product: &Product,
+    trans: [bool; 2],
+    factors: [&[Extent]; 2],
+    store: &dyn Fn(Unsigned, Unsigned, Float),
+) {
+    let (x, y) = (call.input(0), call.input(1));
+    let [m, n, k] = [&product.m, &product.n, &product.k].map(|extents| scalar(extents));
+    let base = |of: &[Extent], matrix: Unsigned| broadcast(matrix, of, &product.matrices) * k;
+    let of_x = |matrix, row, term| {
+        let at = if trans[0] { term * m + row } else { row * k + term };
+        x.float(base(factors[0], matrix) * m + at)
+    };
+    let of_y = |matrix, column, term| {
+        let at = if trans[1] { column * k + term } else { term * n + column };
+        y.float(base(factors[1], matrix) * n + at)
+    };
+    product.tiles(&of_x, &of_y, &|matrix, row, column, sum| store(matrix, row * n + column, sum));
+}
+
+/// The products as the device's library takes them; none if it has none, or takes other matrices. Their results go to the operand
+/// behind those of the group if an epilogue comes behind them.
+fn library(
+    call: Call<'_>,
+    product: &Product,
+    trans: [bool; 2],
+    factors: [&[Extent]; 2],
+) -> Option<MatrixProduct> {
+    let is_shared = |of: &[Extent]| of.iter().all(|extent| *extent == Extent::Fixed(1));
+    let shared = factors.map(|of| is_shared(of) && !is_shared(&product.matrices));
+    let lies = |k: usize| shared[k] || is_whole(factors[k], &product.matrices);
+    (call.libraries.products && lies(0) && lies(1)).then(|| MatrixProduct {
+        x: call.input_number(0),
+        y: call.input_number(1),
+        to: match call.group.epilogue.is_empty() {
+            true => call.output_number(0),
+            false => call.scratch_number(0),
+        },
+        m: product.m.clone(),
+        n: product.n.clone(),
+        k: product.k.clone(),
+        matrices: product.matrices.clone(),
+        shared,
+        trans,
+        precision: product.precision,
     })
+}
+
+/// Compiles products by the library, and the epilogue behind them, which takes their elements from memory.
+fn compile_for_library(
+    call: Call<'_>,
+    product: &Product,
+    trans: [bool; 2],
+    factors: [&[Extent]; 2],
+    of: MatrixProduct,
+) -> Kernel {
+    let ty = call.group.ty(call.op.outputs[0]);
+    let number = of.to;
+    let to = || Tensor::new(number, ty);
+    let kernel = product.stage(Kernel::new(), |product| {
+        let size = scalar(&product.m) * scalar(&product.n);
+        let to = to();
+        tiles(&call, product, trans, factors, &|matrix, at, sum| to.set(matrix * size + at, sum));
+    });
+    let kernel = kernel.product(of);
+    match call.group.epilogue.is_empty() {
+        true => kernel,
+        false => kernel.scratch(ty.shape.clone()).stage(Grid::Items(ty.shape.clone()), || {
+            let sums = to();
+            each(sums.elements(), |index| finish(&call, index, sums.load(index)));
+        }),
+    }
 }
 
 impl Compile for Matmul {

@@ -27,7 +27,7 @@ use paddle_core::ops::*;
 use paddle_core::plan::{Body, Group, Unsupported};
 use paddle_core::program::DType;
 
-use super::kernel::{Kernel, unsupported};
+use super::kernel::{Kernel, Libraries, unsupported};
 use super::tensor::{Call, Element};
 
 /// How an operator becomes a kernel. An element-wise operator implements [`evaluate`](Compile::evaluate), and any other one
@@ -76,8 +76,8 @@ pub(super) fn finishes(op: &Op) -> bool {
     compiler(op).finishes()
 }
 
-/// Compiles a group of operators.
-pub(super) fn compile(group: &Group) -> Result<Kernel, Unsupported> {
+/// Compiles a group of operators, for a device that has these libraries.
+pub(super) fn compile(group: &Group, libraries: Libraries) -> Result<Kernel, Unsupported> {
     for op in group.operators() {
         let operands = op.inputs.iter().chain(&op.outputs);
         let types: Vec<DType> = operands.map(|&operand| group.ty(operand).dtype).collect();
@@ -90,12 +90,12 @@ pub(super) fn compile(group: &Group) -> Result<Kernel, Unsupported> {
         (Some(Body::Operator(op)), Some(_), Some(_))
             if finishes(&op.op) && elementwise::fits(group, &group.ty(op.outputs[0]).shape) =>
         {
-            compiler(&op.op).compile(Call { group, op })
+            compiler(&op.op).compile(Call { group, op, libraries })
         }
-        (Some(Body::Operator(_)), Some(op), None) => compiler(&op.op).compile(Call { group, op }),
+        (Some(Body::Operator(_)), Some(op), None) => compiler(&op.op).compile(Call { group, op, libraries }),
         (None, Some(_), _) => elementwise::compile(group),
         (Some(Body::Updates(updates)), ..) => {
-            let updates = updates.iter().map(|op| compiler(&op.op).compile(Call { group, op }));
+            let updates = updates.iter().map(|op| compiler(&op.op).compile(Call { group, op, libraries }));
             Ok(Kernel::joined(updates.collect::<Result<_, _>>()?))
         }
         _ => unsupported("a group of this kind"),

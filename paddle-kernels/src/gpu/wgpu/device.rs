@@ -1,7 +1,6 @@
 //! A card: its memory, and the pipelines that are compiled for it.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -14,73 +13,18 @@ use wgpu::{
     Instance, InstanceDescriptor, MapMode, PollType, ShaderStages,
 };
 
+use crate::gpu::card::{Card, CardError};
+
 /// The room of a launch's words in their buffer: offsets of bindings are multiples of it on every card.
 pub(super) const LAUNCH_BYTES: usize = 256;
 /// The bindings in front of the memories: the words of the launch, and the fault.
 pub(super) const FIRST_MEMORY: u32 = 2;
 
+/// The name of the backend.
+pub(super) const BACKEND: &str = "wgpu";
+
 /// How long the host waits for a card. A single kernel takes less.
 const PATIENCE: Duration = Duration::from_secs(120);
-
-/// A description of a card.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Card {
-    /// Whether it is a card indeed, and no program on the processor.
-    pub is_real: bool,
-    /// Its number, by which it is asked for.
-    pub number: usize,
-    /// The name that its driver gives.
-    pub name: String,
-    /// The interface: `vulkan`, `metal` or `dx12`.
-    pub interface: String,
-    /// What kind of device it is: a card of its own, part of the processor, or a program on the processor.
-    pub kind: String,
-}
-
-impl fmt::Display for Card {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} ({}, {})", self.number, self.name, self.kind, self.interface)
-    }
-}
-
-/// Why a card cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WgpuError {
-    /// There is no card of this number.
-    Missing {
-        /// The number.
-        number: usize,
-        /// The cards that there are.
-        found: Vec<Card>,
-    },
-    /// The driver refuses it.
-    Refused {
-        /// The card.
-        card: Card,
-        /// What the driver says.
-        message: String,
-    },
-}
-
-impl fmt::Display for WgpuError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            WgpuError::Missing { number, found } if found.is_empty() => {
-                write!(
-                    f,
-                    "there is no card number {number}: no driver for Vulkan, Metal or DirectX 12 shows any card"
-                )
-            }
-            WgpuError::Missing { number, found } => {
-                write!(f, "there is no card number {number}; found")?;
-                found.iter().try_for_each(|card| write!(f, "\n  {card}"))
-            }
-            WgpuError::Refused { card, message } => write!(f, "the driver refuses card {card}: {message}"),
-        }
-    }
-}
-
-impl std::error::Error for WgpuError {}
 
 /// The cards of this machine, fast ones first.
 pub fn cards() -> Vec<Card> {
@@ -105,9 +49,9 @@ fn adapters() -> Vec<(Card, Adapter)> {
     adapters.sort_by_key(|adapter| kind(adapter).0);
     let describe = |(number, adapter): (usize, Adapter)| {
         let info = adapter.get_info();
-        let (name, interface) = (info.name.clone(), info.backend.to_string());
         let is_real = info.device_type != wgpu::DeviceType::Cpu;
-        (Card { is_real, number, name, interface, kind: kind(&adapter).1.into() }, adapter)
+        let details = format!("{}, {}", kind(&adapter).1, info.backend);
+        (Card { backend: BACKEND, number, name: info.name, details, is_real }, adapter)
     };
     adapters.into_iter().enumerate().map(describe).collect()
 }
@@ -132,19 +76,21 @@ pub(super) struct Device {
 }
 
 impl Device {
-    pub(super) fn new(number: usize) -> Result<Device, WgpuError> {
+    pub(super) fn new(number: usize) -> Result<Device, CardError> {
         let mut adapters = adapters();
         let found = || adapters.iter().map(|(card, _)| card.clone()).collect();
         if number >= adapters.len() {
-            return Err(WgpuError::Missing { number, found: found() });
+            let reason = "no driver for Vulkan, Metal or DirectX 12 shows any card".into();
+            return Err(CardError::Missing { backend: BACKEND, number, found: found(), reason });
         }
         let (card, adapter) = adapters.swap_remove(number);
         let limits = adapter.limits();
         let largest = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
         let most_memories = (limits.max_storage_buffers_per_shader_stage - FIRST_MEMORY) as usize;
         let descriptor = DeviceDescriptor { required_limits: limits, ..DeviceDescriptor::default() };
-        let (device, queue) = block_on(adapter.request_device(&descriptor))
-            .map_err(|error| WgpuError::Refused { card: card.clone(), message: error.to_string() })?;
+        let (device, queue) = block_on(adapter.request_device(&descriptor)).map_err(|error| {
+            CardError::Refused { card: Box::new(card.clone()), message: error.to_string() }
+        })?;
         let lost = Arc::new(Mutex::new(None));
         let why = lost.clone();
         device.set_device_lost_callback(move |_, message| {

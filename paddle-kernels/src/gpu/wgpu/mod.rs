@@ -1,7 +1,6 @@
 //! The backend for every card of which the system has a driver for Vulkan, Metal or DirectX 12, by the crate `wgpu`.
 
 mod device;
-mod elements;
 mod queue;
 
 use std::sync::{Arc, Mutex};
@@ -14,16 +13,16 @@ use paddle_core::plan::{
 };
 use paddle_core::program::DType;
 
-pub use self::device::{Card, WgpuError, cards};
-use self::device::{Device, LAUNCH_BYTES, Pipeline};
+pub use self::device::cards;
+use self::device::{BACKEND, Device, LAUNCH_BYTES, Pipeline};
 pub use self::queue::Queue;
+use super::card::{Card, CardError};
+use super::elements;
 use super::form::Word;
-use super::kernel::{Stage, unsupported};
+use super::kernel::{Libraries, Stage, unsupported};
+use super::launch::WORD;
 use super::tensor::words;
 use crate::Cpu;
-
-/// The bytes of a word.
-const WORD: usize = 4;
 
 /// A card. Operators that it lacks run on the CPU.
 #[derive(Clone)]
@@ -34,7 +33,7 @@ pub struct Wgpu {
 
 impl Wgpu {
     /// The card with this number among [`cards`]. Errors list the cards that there are.
-    pub fn new(number: usize, fallback: Cpu) -> Result<Wgpu, WgpuError> {
+    pub fn new(number: usize, fallback: Cpu) -> Result<Wgpu, CardError> {
         Ok(Wgpu { device: Arc::new(Device::new(number)?), fallback })
     }
 
@@ -81,7 +80,7 @@ impl Backend for Wgpu {
     type Fallback = Cpu;
 
     fn name(&self) -> &'static str {
-        "wgpu"
+        BACKEND
     }
 
     fn fallback(&self) -> Option<&Cpu> {
@@ -109,7 +108,7 @@ impl Backend for Wgpu {
     }
 
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
-        let kernel = super::compile(group)?;
+        let kernel = super::compile(group, Libraries { products: false })?;
         for Stage { form, .. } in &kernel.stages {
             let words = Word::Size(form.sizes.len() as u32).place(form);
             if words * WORD > LAUNCH_BYTES || form.operands.len() > self.device.most_memories {

@@ -3,30 +3,21 @@
 use std::sync::{Arc, PoisonError};
 
 use paddle_core::memory::OutOfMemory;
-use paddle_core::plan::{Fault, HostSliceMut, KernelError, Launch, Location, Memories, Memory, Token};
+use paddle_core::plan::{Fault, HostSliceMut, KernelError, Launch, Memories, Token};
 use wgpu::{
     BindGroupDescriptor, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferUsages,
     CommandEncoder, CommandEncoderDescriptor, ComputePass, ComputePassDescriptor,
 };
 
+use super::Kernel;
 use super::device::{Device, FIRST_MEMORY, LAUNCH_BYTES};
-use super::{Kernel, WORD, elements};
-use crate::gpu::form::{Form, Word, wgsl};
-use crate::gpu::kernel::{Evidence, Explain, product};
+use crate::gpu::elements;
+use crate::gpu::form::{Form, wgsl};
+use crate::gpu::kernel::product;
+use crate::gpu::launch::{FAULT_BYTES, NO_FAULT, Place, Suspects, WORD, put_words};
 
 /// The most launches that are submitted together.
 const MOST_LAUNCHES: usize = 256;
-/// The words of a fault: whether there is one, the number of its launch, and the least position that failed.
-const FAULT_BYTES: usize = 16;
-
-/// A launch that may fail: its number, its sizes, and where its operands are.
-struct Blamed {
-    launch: u32,
-    sizes: Vec<usize>,
-    operands: Vec<(Buffer, usize)>,
-    explain: Explain,
-}
-
 /// Launches and copies of one executor.
 pub struct Queue {
     device: Arc<Device>,
@@ -39,7 +30,7 @@ pub struct Queue {
     scratch: Vec<Buffer>,
     /// What the host has asked for: elements, and behind them the fault.
     reads: Vec<Option<Buffer>>,
-    blamed: Vec<Blamed>,
+    suspects: Suspects<Buffer>,
     /// A fault that the host has found.
     failed: Option<Fault>,
 }
@@ -57,7 +48,7 @@ impl Queue {
             fault,
             scratch: Vec::new(),
             reads: Vec::new(),
-            blamed: Vec::new(),
+            suspects: Suspects::new(),
             failed: None,
             device,
         };
@@ -66,8 +57,7 @@ impl Queue {
     }
 
     fn forget_fault(&self) {
-        let none: [u32; FAULT_BYTES / WORD] = [0, 0, u32::MAX, 0];
-        self.device.queue.write_buffer(&self.fault, 0, bytemuck::cast_slice(&none));
+        self.device.queue.write_buffer(&self.fault, 0, bytemuck::cast_slice(&NO_FAULT));
     }
 
     fn encoder(&mut self) -> &mut CommandEncoder {
@@ -175,42 +165,14 @@ impl Queue {
                 self.submit();
             }
         }
-        if let Some(explain) = &kernel.kernel.explain {
-            // What is read for its shape only is nowhere.
-            let used = |operand: usize| {
-                kernel.kernel.stages.iter().any(|stage| stage.form.operands.contains(&operand))
-            };
-            let place = |(operand, location): (usize, &Location)| match used(operand) {
-                true => (memories.get(location.memory).buffer.clone(), location.offset),
-                false => (self.fault.clone(), 0),
-            };
-            self.blamed.push(Blamed {
-                launch: launch.number,
-                sizes: launch.sizes.to_vec(),
-                operands: launch.locations.iter().enumerate().map(place).collect(),
-                explain: explain.clone(),
-            });
-        }
+        self.suspects.add(&kernel.kernel, launch, |memory| memories.get(memory).buffer.clone());
     }
 
     /// Appends the words of a launch, and makes them as many as there is room for.
     fn put_words(&mut self, form: &Form, launch: Launch<'_>) {
         let first = self.words.len();
         self.words.resize(first + LAUNCH_BYTES / WORD, 0);
-        let words = &mut self.words[first..];
-        let mut set = |word: usize, value: usize| {
-            words[word] = u32::try_from(value).unwrap_or(u32::MAX);
-        };
-        set(0, launch.number as usize);
-        set(Word::SeedLow.place(form), (launch.seed as u32) as usize);
-        set(Word::SeedHigh.place(form), (launch.seed >> 32) as usize);
-        for (place, &operand) in form.operands.iter().enumerate() {
-            let offset = launch.locations.get(operand).map_or(0, |location| location.offset);
-            set(Word::Offset(place as u32).place(form), offset / WORD);
-        }
-        for (at, extents) in form.sizes.iter().enumerate() {
-            set(Word::Size(at as u32).place(form), product(extents, launch.sizes));
-        }
+        put_words(&mut self.words[first..], form, launch);
     }
 
     /// Makes room for what the kernel needs beside its operands.
@@ -281,7 +243,7 @@ impl Queue {
             });
             self.look(taken.map(|()| fault));
         }
-        self.blamed.clear();
+        self.suspects.clear();
         match self.failed.take() {
             None => Ok(()),
             Some(fault) => {
@@ -293,46 +255,17 @@ impl Queue {
 
     /// Finds the error behind the words of a fault, if there is one.
     fn look(&mut self, fault: Result<Vec<u32>, KernelError>) {
-        let (launch, position) = match fault.as_deref() {
-            Ok(&[1, launch, position, _]) => (launch, position),
-            Ok(_) => return,
-            Err(error) => {
-                self.failed = Some(Fault { launch: 0, error: error.clone() });
-                return;
-            }
+        let read = |buffer: &Buffer, at: usize| {
+            let mut found = [0i64];
+            // A card that is gone has other errors.
+            let _ = self.device.download(buffer, at, size_of::<i64>(), |bytes| {
+                elements::from_words(bytes, HostSliceMut::I64(&mut found));
+            });
+            found[0]
         };
-        let error = match self.blamed.iter().find(|blamed| blamed.launch == launch) {
-            Some(blamed) => {
-                let number = |operand: usize, at: usize| {
-                    let (buffer, offset) = &blamed.operands[operand];
-                    let mut found = [0i64];
-                    let at = offset + at * size_of::<i64>();
-                    // A card that is gone has other errors.
-                    let _ = self.device.download(buffer, at, size_of::<i64>(), |bytes| {
-                        elements::from_words(bytes, HostSliceMut::I64(&mut found));
-                    });
-                    found[0]
-                };
-                (blamed.explain)(&Evidence { sizes: &blamed.sizes, number: &number }, position as usize)
-            }
-            None => KernelError::Value { message: "an element is out of range".into() },
+        self.failed = match fault {
+            Ok(words) => self.suspects.find(&words, read),
+            Err(error) => Some(Fault { launch: 0, error }),
         };
-        self.failed = Some(Fault { launch, error });
-    }
-}
-
-/// Where an operand is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Memory(Memory),
-    Scratch(usize),
-}
-
-impl Place {
-    fn of(operand: usize, launch: Launch<'_>) -> Place {
-        match operand.checked_sub(launch.locations.len()) {
-            None => Place::Memory(launch.locations[operand].memory),
-            Some(scratch) => Place::Scratch(scratch),
-        }
     }
 }
