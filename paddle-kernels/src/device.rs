@@ -20,6 +20,12 @@ pub enum Device {
     Wgpu(Wgpu),
 }
 
+impl From<Cpu> for Device {
+    fn from(cpu: Cpu) -> Self {
+        Device::Cpu(cpu)
+    }
+}
+
 macro_rules! of_devices {
     ($($(#[doc = $doc:literal])* $name:ident($cpu:ty, $wgpu:ty);)*) => {$(
         $(#[doc = $doc])*
