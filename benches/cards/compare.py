@@ -48,7 +48,12 @@ def parse():
     parser.add_argument("--minutes", type=float, default=8, help="after which nothing is begun any more")
     parser.add_argument("--python", default=sys.executable, help="a Python with torch")
     parser.add_argument("--out", help="a file to which a line of JSON is added for each program")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    program = pathlib.Path(arguments.program).resolve()
+    if arguments.ours and not os.access(program, os.X_OK):
+        parser.error(f"{program} is no program")
+    arguments.program = str(program)
+    return arguments
 
 
 def modes(arguments):
