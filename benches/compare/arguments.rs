@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::Parser;
 
+use crate::seconds::seconds;
+
 /// Runs workloads beside their twins in other frameworks, and prints a table of ratios. The peers are those that the Python
 /// of `PADDLE_PYTHON`, or else `python3`, can import: torch, jax, onnxruntime.
 #[derive(Parser)]
@@ -37,11 +39,4 @@ impl Arguments {
     pub(crate) fn wants(&self, peer: &str) -> bool {
         self.peers.is_empty() || self.peers.iter().any(|part| peer.contains(part.as_str()))
     }
-}
-
-/// A time that is not zero.
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|&seconds: &f64| seconds > 0.0);
-    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.ok_or_else(|| "it has to be a number of seconds above 0".to_string())
 }

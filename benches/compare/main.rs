@@ -13,6 +13,8 @@ mod machine;
 mod ours;
 mod peers;
 mod rounds;
+#[path = "../workloads/seconds.rs"]
+mod seconds;
 mod table;
 mod worker;
 

@@ -1,4 +1,5 @@
-"""Prints, as JSON, which twins of the workloads this Python can run, and why it cannot run others."""
+"""Prints, as JSON, which twins of the workloads this Python can run, and why it cannot run others: `catalogue.py [DEVICE]`, `cpu`
+or `cuda`."""
 
 import importlib.metadata
 import importlib.util
@@ -17,13 +18,24 @@ RAGGED = {"torch": ["eager", "eager+unpadded", "compiled"], "jax": ["jit"]}
 TWINS = {
     "W1": PLAIN,
     "W2": IMAGES,
+    "W3": {"torch": RAGGED["torch"]},
+    "W5": {"torch": ["eager", "eager+sparse", "compiled"]},
+    "W6": {"torch": PLAIN["torch"]},
     "W7": IMAGES,
     "W8b": IMAGES | {"onnxruntime": ["session"]},
+    "W9": {"torch": ["eager", "eager+gathered", "compiled", "compiled+unrolled"]},
     "encoder": RAGGED,
     "decoder": RAGGED,
     "decoder64": PLAIN,
     "unet": IMAGES,
     "separable": IMAGES,
+}
+# On cards only PyTorch is compared. Its compiler arranges the channels of images there by itself. CUDA's graphs need a whole
+# step without a question from the host, which neither the kernel of LSTMs nor a loop that may end has.
+CARD = {
+    workload: [mode for mode in frameworks["torch"] if mode != "compiled+channels-last"]
+    + {"W3": [], "W9": ["compiled+unrolled+graphs"]}.get(workload, ["compiled+graphs"])
+    for workload, frameworks in TWINS.items()
 }
 
 
@@ -46,6 +58,8 @@ for framework, modules in NEEDS.items():
 if "torch" in versions and not compiler():
     absent["torch compiled"] = "there is no C++ compiler"
 
+if sys.argv[1:] == ["cuda"]:
+    TWINS = {workload: {"torch": modes} for workload, modes in CARD.items()}
 twins = [
     {"workload": workload, "framework": framework, "mode": mode}
     for workload, frameworks in TWINS.items()

@@ -6,6 +6,11 @@ POOL = 8
 CLASSES = 10
 # The ragged texts of `encoder` and `decoder` have 5 to 60 words; the peers pad all of them to the longest.
 LEAST, MOST = 5, 60
+# The most words of a text of W3, and of its vocabulary and that of W5.
+LONGEST, VOCABULARY = 100, 10_000
+# The rows of a batch, if nobody says otherwise.
+ROWS = {"W1": 64, "W2": 64, "W3": 32, "W5": 64, "W6": 64, "W7": 32, "W8b": 1, "W9": 64}
+ROWS |= {"unet": 8, "separable": 16, "encoder": 32, "decoder": 32, "decoder64": 16}
 
 
 def uniform(seed, count):
@@ -100,6 +105,15 @@ def weights(workload):
         return numbered(1, [(784, 256), (256, 128), (128, 10)])
     if workload == "W2":
         return numbered(2, [(20, 1, 5, 5), (50, 20, 5, 5), (800, 500), (500, 10)])
+    if workload == "W3":
+        table = np.float32(0.1) * symmetric(3000, VOCABULARY, 128)
+        return [table, xavier(3, 1, 128, 512), xavier(3, 2, 128, 512), xavier(3, 3, 128, 2)]
+    if workload == "W5":
+        return [np.float32(0.1) * symmetric(5000, VOCABULARY, 64), xavier(5, 1, 64, 64)]
+    if workload == "W6":
+        return numbered(6, [(100, 128), (128, 784), (784, 128), (128, 1)])
+    if workload == "W9":
+        return [np.float32(0.2296) * symmetric(9000, 128, 128), xavier(9, 1, 128, CLASSES)]
     if workload in ("W7", "W8b"):
         return numbered(7, [*resnet_filters(), (64, CLASSES)])
     if workload == "unet":
@@ -118,10 +132,10 @@ def labelled(number, p, *shape):
     return symmetric(field(number, p, 0), *shape), integers(field(number, p, 1), CLASSES, shape[0])
 
 
-def segmented(p):
+def segmented(p, rows):
     """Noise with two rectangles in each image, and the kind of each pixel."""
-    image, kind = symmetric(field(12, p, 0), 8, 3, 64, 64), np.zeros((8, 64, 64), np.int64)
-    for row, rectangles in enumerate(integers(field(12, p, 1), 32, 8, 2, 4)):
+    image, kind = symmetric(field(12, p, 0), rows, 3, 64, 64), np.zeros((rows, 64, 64), np.int64)
+    for row, rectangles in enumerate(integers(field(12, p, 1), 32, rows, 2, 4)):
         for of, (top, left, height, width) in enumerate(rectangles, start=1):
             inside = (row, slice(top, top + height + 1), slice(left, left + width + 1))
             kind[inside] = of
@@ -129,11 +143,11 @@ def segmented(p):
     return image, kind
 
 
-def padded_texts(number, p):
+def padded_texts(number, p, rows):
     """Words, those that follow them, and the lengths of the texts. No word follows padding: that is -100."""
-    lengths = LEAST + integers(field(number, p, 0), MOST - LEAST + 1, 32)
-    words, following = np.zeros((32, MOST), np.int64), np.full((32, MOST), -100, np.int64)
-    text, begin = integers(field(number, p, 1), 1000, 32 * MOST + 1), 0
+    lengths = LEAST + integers(field(number, p, 0), MOST - LEAST + 1, rows)
+    words, following = np.zeros((rows, MOST), np.int64), np.full((rows, MOST), -100, np.int64)
+    text, begin = integers(field(number, p, 1), 1000, rows * MOST + 1), 0
     for row, length in enumerate(lengths):
         words[row, :length] = text[begin:begin + length]
         following[row, :length] = text[begin + 1:begin + 1 + length]
@@ -141,30 +155,46 @@ def padded_texts(number, p):
     return words, following, lengths
 
 
-def batch(workload, p):
+def scaled(p, rows):
+    """Rows of very different lengths, and their classes."""
+    scales = np.power(np.float32(10), np.float32(-3) * uniform(field(9, p, 0), rows))
+    return scales[:, None] * symmetric(field(9, p, 1), rows, 128), integers(field(9, p, 2), CLASSES, rows)
+
+
+def batch(workload, p, rows):
     """Batch `p` of a workload's pool."""
     if workload == "W1":
-        return labelled(1, p, 64, 784)
+        return labelled(1, p, rows, 784)
     if workload == "W2":
-        return labelled(2, p, 64, 1, 28, 28)
+        return labelled(2, p, rows, 1, 28, 28)
+    if workload == "W3":
+        lengths = 10 + integers(field(3, p, 0), 91, rows)
+        words = integers(field(3, p, 1), VOCABULARY, rows, LONGEST)
+        return words, lengths, integers(field(3, p, 2), 2, rows)
+    if workload == "W5":
+        return *(integers(field(5, p, k), VOCABULARY, rows) for k in range(3)), integers(field(5, p, 3), 2, rows)
+    if workload == "W6":
+        return tuple(symmetric(field(6, p, k), rows, width) for k, width in enumerate((784, 100, 100)))
     if workload == "W7":
-        return labelled(7, p, 32, 3, 32, 32)
+        return labelled(7, p, rows, 3, 32, 32)
     if workload == "W8b":
-        return (symmetric(field(7, p, 0), 1, 3, 32, 32),)
+        return (symmetric(field(7, p, 0), rows, 3, 32, 32),)
+    if workload == "W9":
+        return scaled(p, rows)
     if workload == "unet":
-        return segmented(p)
+        return segmented(p, rows)
     if workload == "separable":
-        return labelled(10, p, 16, 3, 64, 64)
+        return labelled(10, p, rows, 3, 64, 64)
     if workload == "encoder":
-        words, _, lengths = padded_texts(10, p)
-        return words, lengths, integers(field(10, p, 2), 4, 32)
+        words, _, lengths = padded_texts(10, p, rows)
+        return words, lengths, integers(field(10, p, 2), 4, rows)
     if workload == "decoder":
-        words, following, lengths = padded_texts(11, p)
+        words, following, lengths = padded_texts(11, p, rows)
         return words, lengths, following
-    texts = integers(field(13, p, 0), 256, 16, 65)
+    texts = integers(field(13, p, 0), 256, rows, 65)
     return np.ascontiguousarray(texts[:, :-1]), np.ascontiguousarray(texts[:, 1:])
 
 
-def pool(workload):
+def pool(workload, rows=None):
     """All batches of a workload, in host memory."""
-    return [batch(workload, p) for p in range(POOL)]
+    return [batch(workload, p, rows or ROWS[workload]) for p in range(POOL)]

@@ -7,7 +7,6 @@ use paddle::{Batch, Error, Parameters, Sgd, Trainer};
 use crate::random::{field, integers, symmetric, unit, weights};
 use crate::workload::{POOL, Training, Workload, matrix};
 
-const BATCH: usize = 64;
 const WIDTH: usize = 128;
 
 #[network]
@@ -23,7 +22,10 @@ mod adaptive {
     }
 }
 
-pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
+pub(crate) fn workload<B: Backend + Clone + 'static>(
+    backend: B,
+    rows: usize,
+) -> Result<Box<dyn Workload>, Error> {
     let net = adaptive::cost();
     let mut parameters = Parameters::create_on(backend, &net, 0)?;
     let step = symmetric(9000, WIDTH * WIDTH).into_iter().map(|x| 0.2296 * x).collect();
@@ -31,12 +33,12 @@ pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<d
     parameters.set(adaptive::params::class::w, &matrix([WIDTH, 10], weights(9, 1, WIDTH, 10)))?;
     let batch = |p: usize| {
         let seed = |k| field(9, p as u64, k);
-        let scales = unit(seed(0), BATCH).into_iter().map(|u| 10f32.powf(-3.0 * u));
-        let mut x = matrix([BATCH, WIDTH], symmetric(seed(1), BATCH * WIDTH));
+        let scales = unit(seed(0), rows).into_iter().map(|u| 10f32.powf(-3.0 * u));
+        let mut x = matrix([rows, WIDTH], symmetric(seed(1), rows * WIDTH));
         for (mut row, scale) in x.rows_mut().into_iter().zip(scales) {
             row *= scale;
         }
-        let label = ndarray::Array1::from(integers(seed(2), BATCH, 10));
+        let label = ndarray::Array1::from(integers(seed(2), rows, 10));
         Ok(Batch::new(&net)?.with("x", &x)?.with("label", &label)?)
     };
     let pool = (0..POOL).map(batch).collect::<Result<_, Error>>()?;

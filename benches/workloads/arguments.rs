@@ -1,53 +1,49 @@
 //! The command line.
 
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use clap::Parser;
 use paddle::Precision;
 
-/// What is to be measured, and how.
+use crate::seconds::seconds;
+
+/// Measures workloads, and prints a line of JSON for each.
+#[derive(Parser)]
 pub(crate) struct Arguments {
+    /// Which workloads; all, if it is left out.
+    #[arg(long = "workload", value_delimiter = ',')]
     pub(crate) workloads: Vec<String>,
-    pub(crate) threads: usize,
+    /// What runs them: `cpu`, `best`, or a card by its number, as `wgpu:0`. Cards are built in by features.
+    #[arg(long, default_value = "cpu")]
+    pub(crate) device: String,
+    /// On how many threads of the processor; a card has its own.
+    #[arg(long, default_value = "1")]
+    pub(crate) threads: NonZeroUsize,
+    /// The rows of a batch; as many as the workload has by itself, if it is left out.
+    #[arg(long)]
+    pub(crate) batch: Option<NonZeroUsize>,
+    /// What products are computed in: `f32` or `bf16`.
+    #[arg(long, default_value = "f32", value_parser = precision)]
     pub(crate) precision: Precision,
-    /// Print where the time goes instead.
+    /// About how many seconds each of the runs takes of which the median counts.
+    #[arg(long, default_value = "1", value_parser = seconds)]
+    pub(crate) seconds: Duration,
+    /// How many runs.
+    #[arg(long, default_value = "5")]
+    pub(crate) runs: NonZeroUsize,
+    /// Prints where the time goes instead.
+    #[arg(long)]
     pub(crate) profile: bool,
-    /// Print the names of all workloads instead.
+    /// Prints the names of all workloads instead.
+    #[arg(long)]
     pub(crate) list: bool,
+    /// What `cargo bench` says.
+    #[arg(long, hide = true)]
+    bench: bool,
 }
 
-pub(crate) const USAGE: &str =
-    "usage: workloads [--workload W1[,W4]] [--threads N] [--precision f32|bf16] [--profile] [--list]";
-
-impl Arguments {
-    /// Reads the arguments. `--bench` is what cargo adds; words without dashes are its filters.
-    pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut parsed = Arguments {
-            workloads: Vec::new(),
-            threads: 1,
-            precision: Precision::F32,
-            profile: false,
-            list: false,
-        };
-        while let Some(argument) = arguments.next() {
-            let mut value = || arguments.next().ok_or(format!("`{argument}` needs a value"));
-            match argument.as_str() {
-                "--workload" => parsed.workloads = value()?.split(',').map(str::to_string).collect(),
-                "--threads" => {
-                    let value = value()?;
-                    let threads = value.parse().ok().filter(|&threads| threads > 0);
-                    parsed.threads = threads.ok_or(format!("`{value}` is not a number of threads"))?;
-                }
-                "--precision" => {
-                    let value = value()?;
-                    let known = [Precision::F32, Precision::Bf16].into_iter();
-                    let found = known.into_iter().find(|precision| precision.name() == value);
-                    parsed.precision = found.ok_or(format!("`{value}` is no precision"))?;
-                }
-                "--profile" => parsed.profile = true,
-                "--list" => parsed.list = true,
-                "--bench" => {}
-                other if other.starts_with('-') => return Err(format!("unknown argument `{other}`")),
-                _ => {}
-            }
-        }
-        Ok(parsed)
-    }
+fn precision(name: &str) -> Result<Precision, String> {
+    let mut known = [Precision::F32, Precision::Bf16].into_iter();
+    known.find(|precision| precision.name() == name).ok_or_else(|| "it has to be `f32` or `bf16`".to_string())
 }

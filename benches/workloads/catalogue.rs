@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use paddle::Cpu;
+use paddle::Device;
 
 use crate::workload::Workload;
 use crate::{
@@ -10,38 +10,39 @@ use crate::{
     transformer, unet,
 };
 
-/// Makes a workload on a backend.
-type Make = fn(Cpu) -> Result<Box<dyn Workload>, paddle::Error>;
+/// Makes a workload on a device, with so many rows in a batch.
+pub(crate) type Make = fn(Device, usize) -> Result<Box<dyn Workload>, paddle::Error>;
 
-const ALL: [(&str, Make); 17] = [
-    ("W1", mlp::training),
-    ("W2", lenet::workload),
-    ("W3", lstm::workload),
-    ("W4", regression::workload),
-    ("W5", ranking::workload),
-    ("W6", gan::workload),
-    ("W7", resnet::training),
-    ("W8a", mlp::inference),
-    ("W8b", resnet::inference),
-    ("W9", adaptive::workload),
-    ("encoder", transformer::encoder),
-    ("decoder", transformer::decoder),
-    ("decoder64", decoder64::workload),
-    ("unet", unet::workload),
-    ("documents", documents::workload),
-    ("separable", separable::training),
-    ("separable1", separable::inference),
+/// The names, and how many rows a batch has if nobody says otherwise.
+const ALL: [(&str, usize, Make); 17] = [
+    ("W1", 64, mlp::training),
+    ("W2", 64, lenet::workload),
+    ("W3", 32, lstm::workload),
+    ("W4", 20, regression::workload),
+    ("W5", 64, ranking::workload),
+    ("W6", 64, gan::workload),
+    ("W7", 32, resnet::training),
+    ("W8a", 1, mlp::inference),
+    ("W8b", 1, resnet::inference),
+    ("W9", 64, adaptive::workload),
+    ("encoder", 32, transformer::encoder),
+    ("decoder", 32, transformer::decoder),
+    ("decoder64", 16, decoder64::workload),
+    ("unet", 8, unet::workload),
+    ("documents", 16, documents::workload),
+    ("separable", 16, separable::training),
+    ("separable1", 1, separable::inference),
 ];
 
 /// The names of all workloads.
 pub(crate) fn names() -> Vec<String> {
-    ALL.iter().map(|(name, _)| name.to_string()).collect()
+    ALL.iter().map(|(name, ..)| name.to_string()).collect()
 }
 
-/// The workload with a name.
-pub(crate) fn workload(name: &str, backend: Cpu) -> Result<Box<dyn Workload>, Box<dyn Error>> {
-    match ALL.iter().find(|(known, _)| *known == name) {
-        Some((_, make)) => Ok(make(backend)?),
+/// The rows of a batch of the workload with a name, and what makes it.
+pub(crate) fn workload(name: &str) -> Result<(usize, Make), Box<dyn Error>> {
+    match ALL.iter().find(|(known, ..)| *known == name) {
+        Some((_, rows, make)) => Ok((*rows, *make)),
         None => Err(format!("there is no workload `{name}`; there are {}", names().join(", ")).into()),
     }
 }

@@ -10,7 +10,6 @@ use crate::initial::set_matrices;
 use crate::random::{field, integers};
 use crate::workload::{POOL, Training, Workload};
 
-const BATCH: usize = 16;
 const LENGTH: usize = 64;
 const WORDS: i64 = 256;
 /// The number of the workload, from which its random numbers come.
@@ -38,12 +37,15 @@ mod transformer {
     }
 }
 
-pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
+pub(crate) fn workload<B: Backend + Clone + 'static>(
+    backend: B,
+    rows: usize,
+) -> Result<Box<dyn Workload>, Error> {
     let net = transformer::cost();
     let mut parameters = Parameters::create_on(backend, &net, 0)?;
     set_matrices(&mut parameters, DECODER64)?;
     let batch = |p: u64| {
-        let texts = texts(p);
+        let texts = texts(p, rows);
         let words = texts.slice(s![.., ..LENGTH, 0]);
         Ok(Batch::new(&net)?.with("words", &words)?.with("next", &texts.slice(s![.., 1.., ..]))?)
     };
@@ -52,7 +54,7 @@ pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<d
 }
 
 /// The texts of a batch, each with the word that follows it.
-fn texts(batch: u64) -> Array3<i64> {
-    let words = integers(field(DECODER64, batch, 0), BATCH * (LENGTH + 1), WORDS);
-    Array3::from_shape_vec((BATCH, LENGTH + 1, 1), words).expect("as many numbers as words")
+fn texts(batch: u64, rows: usize) -> Array3<i64> {
+    let words = integers(field(DECODER64, batch, 0), rows * (LENGTH + 1), WORDS);
+    Array3::from_shape_vec((rows, LENGTH + 1, 1), words).expect("as many numbers as words")
 }

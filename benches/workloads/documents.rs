@@ -8,7 +8,6 @@ use paddle::{Adam, Batch, Error, Parameters, Trainer};
 use crate::random::{field, integers, symmetric, weights};
 use crate::workload::{POOL, Training, Workload, matrix};
 
-const BATCH: usize = 16;
 const VOCABULARY: usize = 5_000;
 const WIDTH: usize = 64;
 
@@ -37,7 +36,10 @@ mod documents {
     }
 }
 
-pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
+pub(crate) fn workload<B: Backend + Clone + 'static>(
+    backend: B,
+    rows: usize,
+) -> Result<Box<dyn Workload>, Error> {
     let net = documents::cost();
     let mut parameters = Parameters::create_on(backend, &net, 0)?;
     let table = symmetric(10_000, VOCABULARY * WIDTH).into_iter().map(|x| 0.1 * x).collect();
@@ -55,10 +57,10 @@ pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<d
             lengths.iter().for_each(|&length| ends.push(ends[ends.len() - 1] + shortest + length as usize));
             ends
         };
-        let texts = ends(integers(seed(0), BATCH, 10), 3);
-        let sentences = ends(integers(seed(1), texts[BATCH], 18), 3);
-        let words = Array1::from(integers(seed(2), sentences[texts[BATCH]], VOCABULARY as i64));
-        let mut batch = Batch::new(&net)?.with("label", &Array1::from(integers(seed(3), BATCH, 5)))?;
+        let texts = ends(integers(seed(0), rows, 10), 3);
+        let sentences = ends(integers(seed(1), texts[rows], 18), 3);
+        let words = Array1::from(integers(seed(2), sentences[texts[rows]], VOCABULARY as i64));
+        let mut batch = Batch::new(&net)?.with("label", &Array1::from(integers(seed(3), rows, 5)))?;
         batch.set_nested_sequences("text", &words, &[&texts, &sentences])?;
         Ok(batch)
     };

@@ -8,8 +8,6 @@ use paddle::{Adam, Batch, Error, Network, Options, Parameters, Precision, Profil
 use crate::random::{field, symmetric, weights};
 use crate::workload::{POOL, Workload};
 
-const BATCH: usize = 64;
-
 #[network]
 mod gan {
     fn generate(noise: Tensor<f32, _, 100>) -> Tensor<f32, _, 784> {
@@ -67,7 +65,10 @@ impl<B: Backend + Clone> Workload for Gan<B> {
     }
 }
 
-pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
+pub(crate) fn workload<B: Backend + Clone + 'static>(
+    backend: B,
+    rows: usize,
+) -> Result<Box<dyn Workload>, Error> {
     let (d, g) = (gan::d_cost(), gan::g_cost());
     let mut parameters = Parameters::create_on(backend, (&d, &g), 0)?;
     let layers =
@@ -77,12 +78,12 @@ pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<d
         parameters.set(name, &w.expect("as many numbers as weights"))?;
     }
     let batch = |p: usize| {
-        let rows = |k: u64, width: usize| {
-            let numbers = symmetric(field(6, p as u64, k), BATCH * width);
-            Array2::from_shape_vec((BATCH, width), numbers).expect("as many numbers as elements")
+        let numbers = |k: u64, width: usize| {
+            let numbers = symmetric(field(6, p as u64, k), rows * width);
+            Array2::from_shape_vec((rows, width), numbers).expect("as many numbers as elements")
         };
-        let for_d = Batch::new(&d)?.with("real", &rows(0, 784))?.with("noise", &rows(1, 100))?;
-        Ok((for_d, Batch::new(&g)?.with("noise", &rows(2, 100))?))
+        let for_d = Batch::new(&d)?.with("real", &numbers(0, 784))?.with("noise", &numbers(1, 100))?;
+        Ok((for_d, Batch::new(&g)?.with("noise", &numbers(2, 100))?))
     };
     let pool = (0..POOL).map(batch).collect::<Result<_, Error>>()?;
     let trainer = || Trainer::new(Adam::new(2e-4).betas(0.5, 0.999));

@@ -8,7 +8,6 @@ use paddle::{Adam, Batch, Error, Parameters, Trainer};
 use crate::random::{field, integers, symmetric, weights};
 use crate::workload::{POOL, Training, Workload, matrix};
 
-const BATCH: usize = 32;
 const VOCABULARY: usize = 10_000;
 /// The most words of a text.
 const LONGEST: usize = 100;
@@ -31,7 +30,10 @@ mod lstm {
     }
 }
 
-pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
+pub(crate) fn workload<B: Backend + Clone + 'static>(
+    backend: B,
+    rows: usize,
+) -> Result<Box<dyn Workload>, Error> {
     let net = lstm::cost();
     let mut parameters = Parameters::create_on(backend, &net, 0)?;
     let table = symmetric(3000, VOCABULARY * 128).into_iter().map(|x| 0.1 * x).collect();
@@ -41,9 +43,9 @@ pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<d
     parameters.set(lstm::params::class::w, &matrix([128, 2], weights(3, 3, 128, 2)))?;
     let batch = |p: usize| {
         let seed = |k| field(3, p as u64, k);
-        let lengths: Vec<usize> = integers(seed(0), BATCH, 91).into_iter().map(|n| 10 + n as usize).collect();
+        let lengths: Vec<usize> = integers(seed(0), rows, 91).into_iter().map(|n| 10 + n as usize).collect();
         let words: Array2<i64> =
-            matrix([BATCH, LONGEST], integers(seed(1), BATCH * LONGEST, VOCABULARY as i64));
+            matrix([rows, LONGEST], integers(seed(1), rows * LONGEST, VOCABULARY as i64));
         let tokens = words.rows().into_iter().zip(&lengths);
         let tokens: Array1<i64> =
             tokens.flat_map(|(row, &length)| row.to_vec().into_iter().take(length)).collect();
@@ -51,7 +53,7 @@ pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<d
         for length in lengths {
             offsets.push(offsets[offsets.len() - 1] + length);
         }
-        let mut batch = Batch::new(&net)?.with("label", &Array1::from(integers(seed(2), BATCH, 2)))?;
+        let mut batch = Batch::new(&net)?.with("label", &Array1::from(integers(seed(2), rows, 2)))?;
         batch.set_sequences("words", &tokens, &offsets)?;
         Ok(batch)
     };

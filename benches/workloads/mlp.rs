@@ -1,6 +1,6 @@
 //! W1 and W8a: a multilayer perceptron with two hidden layers, in training and for one row at a time.
 
-use ndarray::Array1;
+use ndarray::{Array1, Array2};
 use paddle::attribute::network;
 use paddle::core::plan::Backend;
 use paddle::{Batch, Error, Parameters, Sgd, Trainer};
@@ -8,7 +8,6 @@ use paddle::{Batch, Error, Parameters, Sgd, Trainer};
 use crate::random::{field, integers, symmetric, weights};
 use crate::workload::{Inference, POOL, Training, Workload, matrix};
 
-const BATCH: usize = 64;
 const LAYERS: [(&str, usize, usize); 3] = [("hidden", 784, 256), ("deep", 256, 128), ("logits", 128, 10)];
 
 #[network]
@@ -37,27 +36,36 @@ fn initialise<B: Backend>(parameters: &mut Parameters<B>) -> Result<(), Error> {
     Ok(())
 }
 
+/// The images of a batch.
+fn images(p: usize, rows: usize) -> Array2<f32> {
+    matrix([rows, 784], symmetric(field(1, p as u64, 0), rows * 784))
+}
+
 /// Training: W1.
-pub(crate) fn training<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
+pub(crate) fn training<B: Backend + Clone + 'static>(
+    backend: B,
+    rows: usize,
+) -> Result<Box<dyn Workload>, Error> {
     let net = mlp::cost();
     let mut parameters = Parameters::create_on(backend, &net, 0)?;
     initialise(&mut parameters)?;
     let batch = |p: usize| {
-        let x = matrix([BATCH, 784], symmetric(field(1, p as u64, 0), BATCH * 784));
-        let y = Array1::from(integers(field(1, p as u64, 1), BATCH, 10));
-        Ok(Batch::new(&net)?.with("x", &x)?.with("y", &y)?)
+        let y = Array1::from(integers(field(1, p as u64, 1), rows, 10));
+        Ok(Batch::new(&net)?.with("x", &images(p, rows))?.with("y", &y)?)
     };
     let pool = (0..POOL).map(batch).collect::<Result<_, Error>>()?;
     Ok(Box::new(Training::new(net, parameters, Trainer::new(Sgd::new(0.1)), pool)))
 }
 
 /// Inference: W8a.
-pub(crate) fn inference<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
+pub(crate) fn inference<B: Backend + Clone + 'static>(
+    backend: B,
+    rows: usize,
+) -> Result<Box<dyn Workload>, Error> {
     let net = mlp::probabilities();
     let mut parameters = Parameters::create_on(backend, &net, 0)?;
     initialise(&mut parameters)?;
-    let batch =
-        |p: usize| Ok(Batch::new(&net)?.with("x", &matrix([1, 784], symmetric(field(1, p as u64, 0), 784)))?);
+    let batch = |p: usize| Ok(Batch::new(&net)?.with("x", &images(p, rows))?);
     let pool = (0..POOL).map(batch).collect::<Result<_, Error>>()?;
     Ok(Box::new(Inference::new(net, parameters, pool)))
 }

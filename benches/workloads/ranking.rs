@@ -8,7 +8,6 @@ use paddle::{Batch, Error, Parameters, Sgd, Trainer};
 use crate::random::{field, integers, symmetric, weights};
 use crate::workload::{POOL, Training, Workload};
 
-const BATCH: usize = 64;
 const VOCABULARY: usize = 10_000;
 
 #[network]
@@ -32,7 +31,10 @@ mod ranking {
     }
 }
 
-pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
+pub(crate) fn workload<B: Backend + Clone + 'static>(
+    backend: B,
+    rows: usize,
+) -> Result<Box<dyn Workload>, Error> {
     let net = ranking::cost();
     let mut parameters = Parameters::create_on(backend, &net, 0)?;
     let table = symmetric(5000, VOCABULARY * 64).into_iter().map(|x| 0.1 * x).collect();
@@ -41,7 +43,7 @@ pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<d
     let w = Array2::from_shape_vec((64, 64), weights(5, 1, 64, 64)).expect("as many numbers as weights");
     parameters.set(ranking::params::semantic::w, &w)?;
     let batch = |p: usize| {
-        let ids = |k: u64, end| Array1::from(integers(field(5, p as u64, k), BATCH, end));
+        let ids = |k: u64, end| Array1::from(integers(field(5, p as u64, k), rows, end));
         let [q, a, b] = [0, 1, 2].map(|k| ids(k, VOCABULARY as i64));
         Ok(Batch::new(&net)?.with("q", &q)?.with("a", &a)?.with("b", &b)?.with("label", &ids(3, 2))?)
     };

@@ -7,9 +7,10 @@ use paddle::{Batch, Error, Parameters, Sgd, Trainer, network};
 use crate::random::{field, symmetric, weights};
 use crate::workload::{POOL, Training, Workload};
 
-const BATCH: usize = 20;
-
-pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
+pub(crate) fn workload<B: Backend + Clone + 'static>(
+    backend: B,
+    rows: usize,
+) -> Result<Box<dyn Workload>, Error> {
     let net = network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
         let price = fc(x, 1);
         mean(square(price - y))
@@ -18,9 +19,9 @@ pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<d
     let w = Array2::from_shape_vec((13, 1), weights(4, 0, 13, 1)).expect("as many numbers as weights");
     parameters.set("price.w", &w)?;
     let batch = |p: usize| {
-        let x = symmetric(field(4, p as u64, 0), BATCH * 13);
-        let x = Array2::from_shape_vec((BATCH, 13), x).expect("as many numbers as features");
-        let noise = symmetric(field(4, p as u64, 1), BATCH);
+        let x = symmetric(field(4, p as u64, 0), rows * 13);
+        let x = Array2::from_shape_vec((rows, 13), x).expect("as many numbers as features");
+        let noise = symmetric(field(4, p as u64, 1), rows);
         let y = x.rows().into_iter().zip(noise).map(|(row, noise)| {
             let line: f32 = row.iter().enumerate().map(|(j, x)| x * (0.1 * (j as f32 - 6.0))).sum();
             line + 0.5 + 0.01 * noise

@@ -8,7 +8,6 @@ use crate::images::{filters, images, labelled};
 use crate::random::weights;
 use crate::workload::{Inference, POOL, Training, Workload, matrix};
 
-const BATCH: usize = 32;
 const STAGES: [usize; 3] = [16, 32, 64];
 const BLOCKS: usize = 3;
 
@@ -84,20 +83,26 @@ fn initialise<B: Backend>(parameters: &mut Parameters<B>) -> Result<(), Error> {
 }
 
 /// Training: W7.
-pub(crate) fn training<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
+pub(crate) fn training<B: Backend + Clone + 'static>(
+    backend: B,
+    rows: usize,
+) -> Result<Box<dyn Workload>, Error> {
     let net = resnet::cost();
     let mut parameters = Parameters::create_on(backend, &net, 0)?;
     initialise(&mut parameters)?;
-    let pool = labelled(7, &net, [BATCH, 3, 32, 32])?;
+    let pool = labelled(7, &net, [rows, 3, 32, 32])?;
     Ok(Box::new(Training::new(net, parameters, Trainer::new(Momentum::new(0.01).momentum(0.9)), pool)))
 }
 
 /// Inference: W8b.
-pub(crate) fn inference<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
+pub(crate) fn inference<B: Backend + Clone + 'static>(
+    backend: B,
+    rows: usize,
+) -> Result<Box<dyn Workload>, Error> {
     let net = resnet::probabilities();
     let mut parameters = Parameters::create_on(backend, &net, 0)?;
     initialise(&mut parameters)?;
-    let batch = |p: usize| Ok(Batch::new(&net)?.with("x", &images(7, p, [1, 3, 32, 32]))?);
+    let batch = |p: usize| Ok(Batch::new(&net)?.with("x", &images(7, p, [rows, 3, 32, 32]))?);
     let pool = (0..POOL).map(batch).collect::<Result<_, Error>>()?;
     Ok(Box::new(Inference::new(net, parameters, pool)))
 }

@@ -10,7 +10,6 @@ use crate::initial::set_filters;
 use crate::random::weights;
 use crate::workload::{Inference, POOL, Training, Workload, matrix};
 
-const BATCH: usize = 16;
 /// The number of the workload, from which its random numbers come.
 const SEPARABLE: u64 = 10;
 
@@ -45,20 +44,26 @@ mod separable {
 }
 
 /// Training on 16 images at a time.
-pub(crate) fn training<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
+pub(crate) fn training<B: Backend + Clone + 'static>(
+    backend: B,
+    rows: usize,
+) -> Result<Box<dyn Workload>, Error> {
     let net = separable::cost();
     let mut parameters = Parameters::create_on(backend, &net, 0)?;
     let before = set_filters(&mut parameters, SEPARABLE)?;
     parameters.set("head.w", &matrix([128, 10], weights(SEPARABLE, before, 128, 10)))?;
-    let pool = labelled(SEPARABLE, &net, [BATCH, 3, 64, 64])?;
+    let pool = labelled(SEPARABLE, &net, [rows, 3, 64, 64])?;
     Ok(Box::new(Training::new(net, parameters, Trainer::new(Momentum::new(0.01).momentum(0.9)), pool)))
 }
 
 /// Inference of one image.
-pub(crate) fn inference<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
+pub(crate) fn inference<B: Backend + Clone + 'static>(
+    backend: B,
+    rows: usize,
+) -> Result<Box<dyn Workload>, Error> {
     let net = separable::probabilities();
     let parameters = Parameters::create_on(backend, &net, 0)?;
-    let batch = |p: usize| Ok(Batch::new(&net)?.with("x", &images(SEPARABLE, p, [1, 3, 64, 64]))?);
+    let batch = |p: usize| Ok(Batch::new(&net)?.with("x", &images(SEPARABLE, p, [rows, 3, 64, 64]))?);
     let pool = (0..POOL).map(batch).collect::<Result<_, Error>>()?;
     Ok(Box::new(Inference::new(net, parameters, pool)))
 }

@@ -8,12 +8,9 @@ use std::io::{self, BufRead, Write};
 use crate::workload::{CHECKED, Workload};
 use crate::{Run, check, process, run};
 
-pub(crate) fn serve(name: &str, threads: usize, workload: &mut dyn Workload) -> Run {
-    let losses = check(workload)?;
-    say(&format!(
-        "{{\"ready\":true,\"framework\":\"paddle-rust\",\"workload\":\"{name}\",\"threads\":{threads},\
-         \"mode\":\"plan\",{losses}}}"
-    ))?;
+pub(crate) fn serve(subject: &str, workload: &mut dyn Workload) -> Run {
+    let checked = check(workload)?;
+    say(&format!("{{\"ready\":true,{subject},\"mode\":\"plan\",{checked}}}"))?;
     let mut at = CHECKED;
     for line in io::stdin().lock().lines() {
         let line = line?;

@@ -10,7 +10,6 @@ use crate::initial::set_matrices;
 use crate::random::{field, integers};
 use crate::workload::{POOL, Training, Workload, matrix};
 
-const BATCH: usize = 32;
 /// The least and the most words of a text.
 const LENGTHS: [usize; 2] = [5, 60];
 const WORDS: i64 = 1000;
@@ -49,13 +48,16 @@ mod transformer {
     }
 }
 
-pub(crate) fn encoder<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
+pub(crate) fn encoder<B: Backend + Clone + 'static>(
+    backend: B,
+    rows: usize,
+) -> Result<Box<dyn Workload>, Error> {
     let net = transformer::encoder();
     let mut parameters = Parameters::create_on(backend, &net, 0)?;
     set_matrices(&mut parameters, ENCODER)?;
     let batch = |p: u64| {
-        let (offsets, words) = (offsets(ENCODER, p), texts(ENCODER, p));
-        let label = Array1::from(integers(field(ENCODER, p, 2), BATCH, CLASSES));
+        let (offsets, words) = (offsets(ENCODER, p, rows), texts(ENCODER, p, rows));
+        let label = Array1::from(integers(field(ENCODER, p, 2), rows, CLASSES));
         let mut batch = Batch::new(&net)?.with("label", &label)?;
         batch.set_sequences("words", &words.column(0), &offsets)?;
         Ok(batch)
@@ -64,12 +66,15 @@ pub(crate) fn encoder<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dy
     Ok(Box::new(Training::new(net, parameters, Trainer::new(Adam::new(1e-3)), pool)))
 }
 
-pub(crate) fn decoder<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
+pub(crate) fn decoder<B: Backend + Clone + 'static>(
+    backend: B,
+    rows: usize,
+) -> Result<Box<dyn Workload>, Error> {
     let net = transformer::decoder();
     let mut parameters = Parameters::create_on(backend, &net, 0)?;
     set_matrices(&mut parameters, DECODER)?;
     let batch = |p: u64| {
-        let (offsets, texts) = (offsets(DECODER, p), texts(DECODER, p));
+        let (offsets, texts) = (offsets(DECODER, p, rows), texts(DECODER, p, rows));
         let mut batch = Batch::new(&net)?;
         batch.set_sequences("words", &texts.column(0), &offsets)?;
         batch.set_sequences("next", &texts.slice(ndarray::s![.., 1..]), &offsets)?;
@@ -80,9 +85,9 @@ pub(crate) fn decoder<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dy
 }
 
 /// The places where the texts of a batch begin, and the end of the last.
-fn offsets(workload: u64, batch: u64) -> Vec<usize> {
+fn offsets(workload: u64, batch: u64, rows: usize) -> Vec<usize> {
     let [least, most] = LENGTHS;
-    let lengths = integers(field(workload, batch, 0), BATCH, (most - least + 1) as i64);
+    let lengths = integers(field(workload, batch, 0), rows, (most - least + 1) as i64);
     let mut offsets = vec![0];
     for length in lengths {
         offsets.push(offsets[offsets.len() - 1] + least + length as usize);
@@ -91,10 +96,11 @@ fn offsets(workload: u64, batch: u64) -> Vec<usize> {
 }
 
 /// The words of all texts of a batch, each beside the one that follows it.
-fn texts(workload: u64, batch: u64) -> Array2<i64> {
-    let count = BATCH * LENGTHS[1];
+fn texts(workload: u64, batch: u64, rows: usize) -> Array2<i64> {
+    let count = rows * LENGTHS[1];
     let words = integers(field(workload, batch, 1), count + 1, WORDS);
-    let pairs = words.windows(2).take(*offsets(workload, batch).last().expect("an end")).flatten().copied();
+    let pairs =
+        words.windows(2).take(*offsets(workload, batch, rows).last().expect("an end")).flatten().copied();
     let pairs: Vec<i64> = pairs.collect();
     matrix([pairs.len() / 2, 2], pairs)
 }

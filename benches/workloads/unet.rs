@@ -9,7 +9,6 @@ use crate::initial::set_filters;
 use crate::random::{field, integers, symmetric};
 use crate::workload::{POOL, Training, Workload};
 
-const BATCH: usize = 8;
 /// Height and width of an image.
 const SIZE: usize = 64;
 /// The number of the workload, from which its random numbers come.
@@ -41,12 +40,15 @@ mod unet {
     }
 }
 
-pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
+pub(crate) fn workload<B: Backend + Clone + 'static>(
+    backend: B,
+    rows: usize,
+) -> Result<Box<dyn Workload>, Error> {
     let net = unet::cost();
     let mut parameters = Parameters::create_on(backend, &net, 0)?;
     set_filters(&mut parameters, UNET)?;
     let batch = |p: u64| {
-        let (image, kind) = images(p);
+        let (image, kind) = images(p, rows);
         Ok(Batch::new(&net)?.with("image", &image)?.with("kind", &kind)?)
     };
     let pool = (0..POOL as u64).map(batch).collect::<Result<_, Error>>()?;
@@ -55,12 +57,12 @@ pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<d
 
 /// The images of a batch, and the kinds of their pixels. Each image is noise with two rectangles: one is brighter in the
 /// second channel and of kind 1, the other one, which covers it, in the third channel and of kind 2.
-fn images(batch: u64) -> (Array4<f32>, Array4<i64>) {
-    let noise = symmetric(field(UNET, batch, 0), BATCH * 3 * SIZE * SIZE);
-    let mut image = Array4::from_shape_vec((BATCH, 3, SIZE, SIZE), noise).expect("as many numbers as pixels");
-    let mut kinds = Array4::zeros((BATCH, SIZE, SIZE, 1));
+fn images(batch: u64, rows: usize) -> (Array4<f32>, Array4<i64>) {
+    let noise = symmetric(field(UNET, batch, 0), rows * 3 * SIZE * SIZE);
+    let mut image = Array4::from_shape_vec((rows, 3, SIZE, SIZE), noise).expect("as many numbers as pixels");
+    let mut kinds = Array4::zeros((rows, SIZE, SIZE, 1));
     // Top, left, height and width.
-    let corners = integers(field(UNET, batch, 1), BATCH * 2 * 4, SIZE as i64 / 2);
+    let corners = integers(field(UNET, batch, 1), rows * 2 * 4, SIZE as i64 / 2);
     for (at, rectangle) in corners.chunks_exact(4).enumerate() {
         let (row, kind) = (at / 2, at % 2 + 1);
         let [top, left, height, width] = [0, 1, 2, 3].map(|k| rectangle[k] as usize);

@@ -27,6 +27,12 @@ pub enum Device {
     Cuda(Cuda),
 }
 
+impl From<Cpu> for Device {
+    fn from(cpu: Cpu) -> Self {
+        Device::Cpu(cpu)
+    }
+}
+
 macro_rules! of_devices {
     ($($(#[doc = $doc:literal])* $name:ident($cpu:ty, $wgpu:ty, $cuda:ty);)*) => {$(
         $(#[doc = $doc])*
