@@ -3,16 +3,16 @@
 use std::fmt;
 
 use paddle_kernels::Cpu;
-#[cfg(feature = "wgpu")]
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub use paddle_kernels::device::Device;
-#[cfg(feature = "wgpu")]
-use paddle_kernels::gpu::wgpu::{Wgpu, cards};
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+use paddle_kernels::gpu::{Card, CardError};
 
 use crate::error::Error;
 use crate::parameters::shared_cpu;
 
 /// A device that is chosen when a program runs: the CPU, as nothing else is built in.
-#[cfg(not(feature = "wgpu"))]
+#[cfg(not(any(feature = "cuda", feature = "wgpu")))]
 pub type Device = Cpu;
 
 /// Names the device.
@@ -37,54 +37,81 @@ pub fn device() -> Result<Device, Error> {
     }
 }
 
-/// The device of this name: `cpu`; `wgpu`, `wgpu:1`, … for a card by its number; or `best`, which is the first card, or the CPU where
-/// there is none. Cards need the feature `wgpu`.
+/// The device of this name: `cpu`; `cuda`, `cuda:1`, … for a card of NVIDIA's by its number; `wgpu`, `wgpu:1`, … for any card; or `best`,
+/// which is the first card of NVIDIA's, otherwise the first of `wgpu` that is no program on the processor, otherwise the CPU. Cards
+/// need the features `cuda` and `wgpu`.
 ///
 /// # Errors
 /// [`Error::Device`] if there is no such device, with those that there are; [`Error::Cpu`] if no threads can be started.
 pub fn device_of(name: &str) -> Result<Device, Error> {
     let cpu = shared_cpu()?;
-    match name.split_once(':').unwrap_or((name, "0")) {
-        ("cpu", "0") => Ok(of_cpu(cpu)),
-        ("best", "0") => Ok(best(cpu)),
-        ("wgpu", number) => match number.parse() {
-            Ok(number) => card(number, cpu),
-            Err(_) => Err(DeviceError::Name { name: name.to_string() }.into()),
-        },
-        _ => Err(DeviceError::Name { name: name.to_string() }.into()),
+    let unknown = || DeviceError::Name { name: name.to_string() };
+    let (backend, number) = name.split_once(':').unwrap_or((name, "0"));
+    let number: usize = number.parse().map_err(|_| unknown())?;
+    match (backend, number) {
+        ("cpu", 0) => Ok(of_cpu(cpu)),
+        ("best", 0) => Ok(best(cpu)),
+        ("cuda", number) => cuda(number, cpu),
+        ("wgpu", number) => wgpu(number, cpu),
+        _ => Err(unknown().into()),
     }
 }
 
-#[cfg(feature = "wgpu")]
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 fn of_cpu(cpu: Cpu) -> Device {
     Device::Cpu(cpu)
 }
 
-#[cfg(not(feature = "wgpu"))]
+#[cfg(not(any(feature = "cuda", feature = "wgpu")))]
 fn of_cpu(cpu: Cpu) -> Device {
     cpu
 }
 
+#[cfg(feature = "cuda")]
+fn cuda(number: usize, cpu: Cpu) -> Result<Device, Error> {
+    let card = paddle_kernels::gpu::cuda::Cuda::new(number, cpu).map_err(DeviceError::Card)?;
+    Ok(Device::Cuda(card))
+}
+
+#[cfg(not(feature = "cuda"))]
+fn cuda(_: usize, _: Cpu) -> Result<Device, Error> {
+    Err(DeviceError::NotBuilt { backend: "cuda" }.into())
+}
+
 #[cfg(feature = "wgpu")]
-fn card(number: usize, cpu: Cpu) -> Result<Device, Error> {
-    let card = Wgpu::new(number, cpu).map_err(DeviceError::Card)?;
+fn wgpu(number: usize, cpu: Cpu) -> Result<Device, Error> {
+    let card = paddle_kernels::gpu::wgpu::Wgpu::new(number, cpu).map_err(DeviceError::Card)?;
     Ok(Device::Wgpu(card))
 }
 
 #[cfg(not(feature = "wgpu"))]
-fn card(_: usize, _: Cpu) -> Result<Device, Error> {
-    Err(DeviceError::NotBuilt.into())
+fn wgpu(_: usize, _: Cpu) -> Result<Device, Error> {
+    Err(DeviceError::NotBuilt { backend: "wgpu" }.into())
 }
 
-/// The first card that is one, or the CPU.
-#[cfg(feature = "wgpu")]
+/// The cards of this machine that the program is built for. A card may be in it twice, under the names that each backend has for it.
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub fn cards() -> Vec<Card> {
+    let mut cards = Vec::new();
+    #[cfg(feature = "cuda")]
+    cards.extend(paddle_kernels::gpu::cuda::cards());
+    #[cfg(feature = "wgpu")]
+    cards.extend(paddle_kernels::gpu::wgpu::cards());
+    cards
+}
+
+/// The first card that is one and can be used, or the CPU.
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 fn best(cpu: Cpu) -> Device {
-    let card = cards().into_iter().find(|card| card.is_real);
-    let card = card.and_then(|card| Wgpu::new(card.number, cpu.clone()).ok());
-    card.map_or_else(|| of_cpu(cpu), Device::Wgpu)
+    let real = cards().into_iter().filter(|card| card.is_real);
+    let mut usable = real.filter_map(|card| match card.backend {
+        "cuda" => cuda(card.number, cpu.clone()).ok(),
+        _ => wgpu(card.number, cpu.clone()).ok(),
+    });
+    usable.next().unwrap_or_else(|| of_cpu(cpu.clone()))
 }
 
-#[cfg(not(feature = "wgpu"))]
+#[cfg(not(any(feature = "cuda", feature = "wgpu")))]
 fn best(cpu: Cpu) -> Device {
     cpu
 }
@@ -97,23 +124,29 @@ pub enum DeviceError {
         /// The name.
         name: String,
     },
-    /// Cards are not built into this program.
-    NotBuilt,
+    /// Cards of this backend are not built into this program.
+    NotBuilt {
+        /// The backend, which is the feature too.
+        backend: &'static str,
+    },
     /// The card is not there, or is refused.
-    #[cfg(feature = "wgpu")]
-    Card(paddle_kernels::gpu::wgpu::WgpuError),
+    #[cfg(any(feature = "cuda", feature = "wgpu"))]
+    Card(CardError),
 }
 
 impl fmt::Display for DeviceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DeviceError::Name { name } => {
-                write!(f, "`{name}` is no device; devices are `cpu`, `wgpu:0`, `wgpu:1`, … and `best`")
+                write!(f, "`{name}` is no device; devices are `cpu`, `cuda:0`, `wgpu:0`, … and `best`")
             }
-            DeviceError::NotBuilt => {
-                f.write_str("cards are not built into this program; build it with the feature `wgpu`")
+            DeviceError::NotBuilt { backend } => {
+                write!(
+                    f,
+                    "cards of `{backend}` are not built into this program; build it with the feature `{backend}`"
+                )
             }
-            #[cfg(feature = "wgpu")]
+            #[cfg(any(feature = "cuda", feature = "wgpu"))]
             DeviceError::Card(error) => error.fmt(f),
         }
     }

@@ -123,6 +123,8 @@ mod trainer;
 pub mod updater;
 
 pub use batch::{Batch, BatchError, Cell, Column, Columns, Row, Rows, Shape};
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub use device::cards;
 pub use device::{Device, DeviceError, device, device_of};
 pub use element::Element;
 pub use error::{BatchFailed, Error};
@@ -143,8 +145,12 @@ pub use paddle_core::passes::optimize::Decay;
 pub use paddle_core::plan::{PlanError, Precision, ProductStats, RunStats};
 pub use paddle_core::program::Role;
 pub use paddle_kernels::cpu::Cpu;
+#[cfg(feature = "cuda")]
+pub use paddle_kernels::gpu::cuda::Cuda;
 #[cfg(feature = "wgpu")]
-pub use paddle_kernels::gpu::wgpu::{Card, Wgpu, WgpuError, cards};
+pub use paddle_kernels::gpu::wgpu::Wgpu;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub use paddle_kernels::gpu::{Card, CardError};
 /// Compiles a model to a [`Network`], which a [`Trainer`] trains and [`infer`] runs. The guides: [the
 /// language](guide::language), [its layers](guide::layers).
 pub use paddle_macros::network;

@@ -1,19 +1,24 @@
-//! Networks on a card: they train as on the CPU but for rounding, and fail with the same errors.
+//! Networks on cards: they train as on the CPU but for rounding, and fail with the same errors.
+#![cfg(any(feature = "cuda", feature = "wgpu"))]
 
 #[path = "../../paddle-kernels/tests/support/card.rs"]
 mod card;
 
+use paddle::core::plan::Backend;
 use paddle::reader::{DataSet, Reader};
 use paddle::{
-    Adam, Cpu, Load, Network, Options, Parameters, Rows, Sgd, Trainable, Trainer, Wgpu, WgpuError, infer,
-    network,
+    Adam, CardError, Device, DeviceError, Error, Load, Network, Options, Parameters, Rows, Sgd, Trainable,
+    Trainer, device_of, infer, network,
 };
 
-use card::card;
-
 /// The costs of steps on the card and on the CPU, and the parameters on both afterwards.
-fn trains_alike<S: Trainable>(net: &Network<S>, rows: impl Rows<S> + Copy, steps: usize, tolerance: f32) {
-    let Some(card) = card() else { return };
+fn trains_alike<S: Trainable>(
+    card: &Device,
+    net: &Network<S>,
+    rows: impl Rows<S> + Copy,
+    steps: usize,
+    tolerance: f32,
+) {
     let mut there = Parameters::create_on(card.clone(), net, 3).unwrap();
     let mut here = Parameters::create_with_seed(net, 3).unwrap();
     let (mut on_card, mut on_cpu) =
@@ -35,8 +40,7 @@ fn wave(i: usize) -> f32 {
     ((i * 7919 % 1000) as f32 / 500.0 - 1.0) * 1.5
 }
 
-#[test]
-fn layers_with_every_kind_of_activation() {
+fn layers_with_every_kind_of_activation(card: &Device) {
     let net = network!(|x: Tensor<f32, _, 6>, label: Tensor<i64, _, 1>| {
         let hidden = gelu(layer_norm(fc(x, 16)));
         let more = tanh(fc(hidden, 12)) * sigmoid(fc(hidden, 12));
@@ -44,11 +48,10 @@ fn layers_with_every_kind_of_activation() {
     });
     let rows: Vec<_> =
         (0..37).map(|i| net.row([0, 1, 2, 3, 4, 5].map(|j| wave(6 * i + j)), (i % 4) as i64)).collect();
-    trains_alike(&net, &rows, 12, 2e-4);
+    trains_alike(card, &net, &rows, 12, 2e-4);
 }
 
-#[test]
-fn rows_branch_and_loop() {
+fn rows_branch_and_loop(card: &Device) {
     let net = network!(|x: Tensor<f32, _, 3>, y: Tensor<f32, _, 1>| {
         let mut state = fc(x, 4, act = tanh);
         let mut left = abs(y) * 2.0;
@@ -61,11 +64,10 @@ fn rows_branch_and_loop() {
     });
     let row = |i| net.row([wave(3 * i), wave(3 * i + 1), wave(3 * i + 2)], wave(i));
     let rows: Vec<_> = (0..29).map(row).collect();
-    trains_alike(&net, &rows, 8, 5e-4);
+    trains_alike(card, &net, &rows, 8, 5e-4);
 }
 
-#[test]
-fn sentences_of_any_length() {
+fn sentences_of_any_length(card: &Device) {
     let net = network!(|words: Seq<i64>, label: Tensor<i64, _, 1>| {
         let vectors = embedding(words, [50, 8]);
         let mut state = zeros(8);
@@ -80,11 +82,10 @@ fn sentences_of_any_length() {
         net.row(words, (i % 3) as i64)
     };
     let rows: Vec<_> = (0..23).map(row).collect();
-    trains_alike(&net, &rows, 8, 5e-4);
+    trains_alike(card, &net, &rows, 8, 5e-4);
 }
 
-#[test]
-fn images() {
+fn images(card: &Device) {
     let net = network!(|image: Tensor<f32, _, 1, 9, 9>, label: Tensor<i64, _, 1>| {
         let edges = relu(batch_norm(conv2d(image, 6, 3, padding = same, bias = false)));
         let halves = pool2d(edges, 2, kind = max);
@@ -98,12 +99,10 @@ fn images() {
         net.row(image, (i % 5) as i64)
     };
     let rows: Vec<_> = (0..11).map(row).collect();
-    trains_alike(&net, &rows, 6, 1e-3);
+    trains_alike(card, &net, &rows, 6, 1e-3);
 }
 
-#[test]
-fn what_a_card_has_learned_is_saved_and_runs_on_the_cpu() {
-    let Some(card) = card() else { return };
+fn what_a_card_has_learned_is_saved_and_runs_on_the_cpu(card: &Device) {
     let net = network!(|x: Tensor<f32, _, 2>, y: Tensor<f32, _, 1>| {
         let line = fc(x, 1);
         (mean(square(line - y)), line)
@@ -125,9 +124,7 @@ fn what_a_card_has_learned_is_saved_and_runs_on_the_cpu() {
     assert!(found.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-5));
 }
 
-#[test]
-fn a_card_gives_the_same_bits_in_every_run() {
-    let Some(card) = card() else { return };
+fn a_card_gives_the_same_bits_in_every_run(card: &Device) {
     let net = network!(|words: Seq<i64>, x: Tensor<f32, _, 4>, label: Tensor<i64, _, 1>| {
         let words = sequence_pool(embedding(words, [30, 8]), sum);
         let hidden = dropout(tanh(fc(concat([words, x]), 24)), 0.3);
@@ -150,9 +147,7 @@ fn a_card_gives_the_same_bits_in_every_run() {
     assert!(run() == run());
 }
 
-#[test]
-fn a_class_that_does_not_exist_is_the_error_of_the_cpu() {
-    let Some(card) = card() else { return };
+fn a_class_that_does_not_exist_is_the_error_of_the_cpu(card: &Device) {
     let net = network!(|x: Tensor<f32, _, 2>, label: Tensor<i64, _, 1>| {
         mean(softmax_with_cross_entropy(fc(x, 3), label))
     });
@@ -171,11 +166,46 @@ fn a_class_that_does_not_exist_is_the_error_of_the_cpu() {
     assert!(Trainer::new(Sgd::new(0.1)).step(&net, &mut there, &good).unwrap().cost() > 0.0);
 }
 
-#[test]
-fn a_card_that_is_not_there_is_an_error_with_those_that_are() {
-    let error = Wgpu::new(99, Cpu::new().unwrap()).unwrap_err();
-    assert!(matches!(&error, WgpuError::Missing { number: 99, .. }), "{error}");
-    if let Some(card) = card() {
-        assert!(error.to_string().contains(&card.card().name), "{error}");
-    }
+fn a_card_that_is_not_there_is_an_error_with_those_that_are(card: &Device) {
+    let error = device_of(&format!("{}:99", card.name())).unwrap_err();
+    let Error::Device(DeviceError::Card(CardError::Missing { number: 99, found, .. })) = &error else {
+        panic!("{error}");
+    };
+    assert!(found.iter().all(|card| error.to_string().contains(&card.name)), "{error}");
+    assert!(!found.is_empty());
 }
+
+/// Makes a test of each function, for the card of each backend.
+macro_rules! on_every_card {
+    ($($check:ident),* $(,)?) => {
+        #[cfg(feature = "cuda")]
+        mod by_cuda {
+            $(#[test]
+            fn $check() {
+                if let Some(card) = crate::card::of("cuda") {
+                    super::$check(card);
+                }
+            })*
+        }
+
+        #[cfg(feature = "wgpu")]
+        mod by_wgpu {
+            $(#[test]
+            fn $check() {
+                if let Some(card) = crate::card::of("wgpu") {
+                    super::$check(card);
+                }
+            })*
+        }
+    };
+}
+on_every_card!(
+    layers_with_every_kind_of_activation,
+    rows_branch_and_loop,
+    sentences_of_any_length,
+    images,
+    what_a_card_has_learned_is_saved_and_runs_on_the_cpu,
+    a_card_gives_the_same_bits_in_every_run,
+    a_class_that_does_not_exist_is_the_error_of_the_cpu,
+    a_card_that_is_not_there_is_an_error_with_those_that_are,
+);

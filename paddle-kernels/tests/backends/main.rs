@@ -80,7 +80,7 @@ macro_rules! on_every_backend {
         mod card_by_wgpu {
             $(#[test]
             fn $check() {
-                if let Some(card) = crate::card::wgpu() {
+                if let Some(card) = crate::card::of("wgpu") {
                     super::$check(card);
                 }
             })*
@@ -90,7 +90,7 @@ macro_rules! on_every_backend {
         mod card_by_cuda {
             $(#[test]
             fn $check() {
-                if let Some(card) = crate::card::cuda() {
+                if let Some(card) = crate::card::of("cuda") {
                     super::$check(card);
                 }
             })*

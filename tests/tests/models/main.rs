@@ -9,7 +9,7 @@ use paddle::core::text;
 
 use model::Model;
 
-#[cfg(feature = "wgpu")]
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 #[path = "../../../paddle-kernels/tests/support/card.rs"]
 mod card;
 #[path = "../oracle/models.rs"]
@@ -22,6 +22,12 @@ mod process;
 mod queued;
 #[path = "../support/mod.rs"]
 mod support;
+
+/// The cards that there are.
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+fn cards() -> impl Iterator<Item = &'static paddle::Device> {
+    ["cuda", "wgpu"].into_iter().filter_map(card::of)
+}
 
 /// A network of a file.
 fn model<S: paddle::Spec>(network: paddle::Network<S>) -> Model {

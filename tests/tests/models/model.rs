@@ -55,8 +55,8 @@ impl Model {
         let queued = || Queued(cpu());
         assert!(infer(queued(), net, &batch) == found, "{what}: a device that works on its own time");
         // But for rounding, a card gives the same.
-        #[cfg(feature = "wgpu")]
-        if let Some(card) = crate::card::card() {
+        #[cfg(any(feature = "cuda", feature = "wgpu"))]
+        for card in crate::cards() {
             for (k, (found, expected)) in infer(card.clone(), net, &batch).iter().zip(&expected).enumerate() {
                 found.assert_close(expected, 1e-4, 2e-5, &format!("{what}: output {k} on a card"));
             }
@@ -67,8 +67,8 @@ impl Model {
         assert_eq!(self.untrainable, None, "{what}");
         let (found, expected) =
             (step(cpu(), net, &batch, 1).unwrap(), step(Reference::single(), net, &batch, 1).unwrap());
-        #[cfg(feature = "wgpu")]
-        if let Some(card) = crate::card::card() {
+        #[cfg(any(feature = "cuda", feature = "wgpu"))]
+        for card in crate::cards() {
             let found = step(card.clone(), net, &batch, 1).unwrap();
             for (name, (found, expected)) in self.trained().zip(found.iter().zip(&expected)) {
                 found.assert_close(expected, 1e-4, 2e-5, &format!("{what}: {name} after a step on a card"));

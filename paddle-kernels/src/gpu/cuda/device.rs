@@ -14,6 +14,7 @@ use paddle_core::plan::{KernelError, Piece};
 use super::compiler::Compiler;
 use super::products::Products;
 use crate::gpu::card::{Card, CardError};
+use crate::gpu::launch::WORD;
 
 /// The name of the backend.
 pub(super) const BACKEND: &str = "cuda";
@@ -91,8 +92,9 @@ impl Device {
     }
 
     pub(super) fn allocate(&self, bytes: usize) -> Result<Arc<Memory>, OutOfMemory> {
+        let whole = bytes.max(WORD).checked_next_multiple_of(WORD).ok_or(OutOfMemory::of(bytes))?;
         // SAFETY: whatever the memory has in it are bytes, and kernels read no others than were written.
-        let memory = unsafe { self.stream.alloc::<u8>(bytes.max(4).next_multiple_of(4)) };
+        let memory = unsafe { self.stream.alloc::<u8>(whole) };
         memory.map(|memory| Arc::new(Memory(memory))).map_err(|_| OutOfMemory::of(bytes))
     }
 

@@ -170,8 +170,8 @@ impl Device {
 
     /// The pipeline of a text that binds this many memories. Errors if the driver refuses it.
     pub(super) fn pipeline(&self, text: String, memories: u32) -> Result<Arc<Pipeline>, KernelError> {
-        let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pipeline) = pipelines.get(&text) {
+        let pipelines = || self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = pipelines().get(&text) {
             return Ok(pipeline.clone());
         }
         let scope = self.device.push_error_scope(ErrorFilter::Validation);
@@ -179,7 +179,7 @@ impl Device {
         if let Some(error) = block_on(scope.pop()) {
             return Err(KernelError::Device { message: format!("a kernel is refused: {error}\n{text}") });
         }
-        pipelines.insert(text, pipeline.clone());
+        pipelines().insert(text, pipeline.clone());
         Ok(pipeline)
     }
 
