@@ -71,9 +71,8 @@ pub(super) struct Libraries {
 #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "no other device has such a library"))]
 /// Products of matrices, `to[m, n] = x[m, k] · y[k, n]`, as libraries take them.
 pub(super) struct MatrixProduct {
-    /// The number of each operand.
-    pub(super) x: usize,
-    pub(super) y: usize,
+    /// The numbers of the operands. Factors in bf16 have two elements in a word.
+    pub(super) factors: [usize; 2],
     pub(super) to: usize,
     pub(super) m: Vec<Extent>,
     pub(super) n: Vec<Extent>,

@@ -166,6 +166,26 @@ impl Tensor {
     }
 }
 
+/// A scratch as words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Words {
+    place: u32,
+    offset: Unsigned,
+}
+
+impl Words {
+    /// The scratch with this number among the operands.
+    pub(super) fn of(number: usize) -> Words {
+        let (place, offset) = operand(number);
+        Words { place, offset }
+    }
+
+    /// Changes a word.
+    pub(super) fn set(self, index: Unsigned, to: Unsigned) {
+        store_word(self.place, self.offset + index, to);
+    }
+}
+
 /// The operands of an operator.
 #[derive(Clone, Copy)]
 pub(super) struct Call<'a> {

@@ -130,9 +130,14 @@ impl Product {
 
 /// The nearest number of which 16 bits are kept.
 fn to_bf16(x: Float) -> Float {
+    bits_of_bf16(x).as_float()
+}
+
+/// Its bits, of which the lower 16 are zero.
+pub(super) fn bits_of_bf16(x: Float) -> Unsigned {
     let u = Unsigned::of;
     let bits = x.bits();
     let rounded = bits + u(0x7fff) + ((bits >> u(16)) & u(1));
-    let kept = (rounded & u(0xffff_0000)).as_float();
-    Float::choose(x.is_not_a_number(), x, kept)
+    // What is not a number stays so, though its payload may be lost.
+    Unsigned::choose(x.is_not_a_number(), u(0x7fc0_0000), rounded & u(0xffff_0000))
 }

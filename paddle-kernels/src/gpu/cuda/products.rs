@@ -52,12 +52,11 @@ impl Products {
         // Rows of a matrix in memory are columns to the library, so it computes the transpose: yᵀ · xᵀ.
         let (ld_x, ld_y) = (if of.trans[0] { m_ } else { k_ }, if of.trans[1] { k_ } else { n_ });
         let stride = |is_shared: bool, size: usize| if is_shared { 0 } else { size as c_longlong };
-        let compute = match of.precision {
-            Precision::F32 => Compute::CUBLAS_COMPUTE_32F,
-            Precision::Bf16 => Compute::CUBLAS_COMPUTE_32F_FAST_16BF,
-        };
         let (one, zero) = (1f32, 0f32);
-        let float = cudaDataType::CUDA_R_32F;
+        let factors = match of.precision {
+            Precision::F32 => cudaDataType::CUDA_R_32F,
+            Precision::Bf16 => cudaDataType::CUDA_R_16BF,
+        };
         let blas = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the addresses are those of operands, which have as many elements as the sizes say. The factors outlive the
         // call, and the memories outlive the work of the stream.
@@ -70,21 +69,21 @@ impl Products {
                 m_,
                 k_,
                 std::ptr::from_ref(&one).cast(),
-                address(of.y) as *const _,
-                float,
+                address(of.factors[1]) as *const _,
+                factors,
                 ld_y,
                 stride(of.shared[1], n * k),
-                address(of.x) as *const _,
-                float,
+                address(of.factors[0]) as *const _,
+                factors,
                 ld_x,
                 stride(of.shared[0], m * k),
                 std::ptr::from_ref(&zero).cast(),
                 address(of.to) as *mut _,
-                float,
+                cudaDataType::CUDA_R_32F,
                 n_,
                 (m * n) as c_longlong,
                 matrices_,
-                compute,
+                Compute::CUBLAS_COMPUTE_32F,
                 Algorithm::CUBLAS_GEMM_DEFAULT,
             )
         }

@@ -1,15 +1,15 @@
 //! `matmul_v2`, `contract`.
 
 use paddle_core::ops::{Contract, Matmul};
-use paddle_core::plan::{Extent, Unsupported};
+use paddle_core::plan::{Extent, Precision, Unsupported};
 
 use super::Compile;
 use super::elementwise::finish;
-use crate::gpu::form::{Float, Unsigned, each, scalar};
+use crate::gpu::form::{Float, Register, Unsigned, each, scalar};
 use crate::gpu::index::{broadcast, is_whole};
 use crate::gpu::kernel::{Grid, Kernel, MatrixProduct};
-use crate::gpu::tensor::{Call, Element, Tensor};
-use crate::gpu::tiles::Product;
+use crate::gpu::tensor::{Call, Element, Tensor, Words};
+use crate::gpu::tiles::{Product, bits_of_bf16};
 
 /// Compiles products of factors that are stored as `[m, k]` and `[k, n]`, or transposed. `factors` are the axes that number the
 /// matrices of each.
@@ -59,8 +59,10 @@ fn library(
     let shared = factors.map(|of| is_shared(of) && !is_shared(&product.matrices));
     let lies = |k: usize| shared[k] || is_whole(factors[k], &product.matrices);
     (call.libraries.products && lies(0) && lies(1)).then(|| MatrixProduct {
-        x: call.input_number(0),
-        y: call.input_number(1),
+        factors: match product.precision {
+            Precision::F32 => [call.input_number(0), call.input_number(1)],
+            Precision::Bf16 => [call.scratch_number(1), call.scratch_number(2)],
+        },
         to: match call.group.epilogue.is_empty() {
             true => call.output_number(0),
             false => call.scratch_number(0),
@@ -75,6 +77,24 @@ fn library(
     })
 }
 
+/// Writes the factors in bf16, two in a word.
+fn pack(mut kernel: Kernel, call: Call<'_>) -> Kernel {
+    for k in 0..2 {
+        let shape = call.shape(k).to_vec();
+        kernel = kernel.scratch(shape.clone()).stage(Grid::Items(shape), || {
+            let (from, u) = (call.input(k), Unsigned::of);
+            let to = Words::of(call.scratch_number(1 + k));
+            each((from.elements() + u(1)) / u(2), |word| {
+                let (first, second) = (word + word, word + word + u(1));
+                let there = second.less(from.elements());
+                let upper = from.float(Unsigned::choose(there, second, first));
+                to.set(word, (bits_of_bf16(from.float(first)) >> u(16)) | bits_of_bf16(upper));
+            });
+        });
+    }
+    kernel
+}
+
 /// Compiles products by the library, and the epilogue behind them, which takes their elements from memory.
 fn compile_for_library(
     call: Call<'_>,
@@ -86,7 +106,15 @@ fn compile_for_library(
     let ty = call.group.ty(call.op.outputs[0]);
     let number = of.to;
     let to = || Tensor::new(number, ty);
-    let kernel = product.stage(Kernel::new(), |product| {
+    let kernel = Kernel::new().scratch(match call.group.epilogue.is_empty() {
+        true => vec![Extent::Fixed(0)],
+        false => ty.shape.clone(),
+    });
+    let kernel = match product.precision {
+        Precision::F32 => kernel,
+        Precision::Bf16 => pack(kernel, call),
+    };
+    let kernel = product.stage(kernel, |product| {
         let size = scalar(&product.m) * scalar(&product.n);
         let to = to();
         tiles(&call, product, trans, factors, &|matrix, at, sum| to.set(matrix * size + at, sum));
@@ -94,7 +122,7 @@ fn compile_for_library(
     let kernel = kernel.product(of);
     match call.group.epilogue.is_empty() {
         true => kernel,
-        false => kernel.scratch(ty.shape.clone()).stage(Grid::Items(ty.shape.clone()), || {
+        false => kernel.stage(Grid::Items(ty.shape.clone()), || {
             let sums = to();
             each(sums.elements(), |index| finish(&call, index, sums.load(index)));
         }),
