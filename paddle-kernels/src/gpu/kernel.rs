@@ -66,10 +66,22 @@ impl Evidence<'_> {
 pub(super) struct Libraries {
     /// Products of matrices.
     pub(super) products: bool,
+    /// Convolutions.
+    pub(super) convolutions: bool,
 }
 
-#[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "no other device has such a library"))]
-/// Products of matrices, `to[m, n] = x[m, k] · y[k, n]`, as libraries take them.
+/// What a library computes.
+#[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "no other device has libraries"))]
+pub(super) enum LibraryCall {
+    /// Products of matrices.
+    Product(MatrixProduct),
+    /// A convolution, or one of its gradients.
+    #[cfg_attr(not(feature = "cudnn"), allow(dead_code, reason = "no other device has such a library"))]
+    Convolution(Convolution),
+}
+
+/// Products of matrices, `to[m, n] = x[m, k] · y[k, n]`.
+#[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "no other device has libraries"))]
 pub(super) struct MatrixProduct {
     /// The numbers of the operands. Factors in bf16 have two elements in a word.
     pub(super) factors: [usize; 2],
@@ -79,10 +91,40 @@ pub(super) struct MatrixProduct {
     pub(super) k: Vec<Extent>,
     /// The number of matrices, one behind the other.
     pub(super) matrices: Vec<Extent>,
-    /// Whether all products have one factor in common.
+    /// Whether all products have a factor in common.
     pub(super) shared: [bool; 2],
     /// Whether the factors are stored as `[k, m]` and `[n, k]`.
     pub(super) trans: [bool; 2],
+    /// The precision of the factors. Sums are in single precision.
+    pub(super) precision: Precision,
+}
+
+/// What a convolution computes from the two others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Conv2dKind {
+    /// Results, from images and filters.
+    Results,
+    /// What the filters and the results' gradient give to the images.
+    Images,
+    /// What the images and the results' gradient give to the filters.
+    Filters,
+}
+
+/// A convolution of images `[N, C, H, W]` with filters `[M, C / groups, h, w]`, or one of its gradients.
+#[cfg_attr(not(feature = "cudnn"), expect(dead_code, reason = "no other device has libraries"))]
+pub(super) struct Convolution {
+    pub(super) of: Conv2dKind,
+    /// The numbers of the operands. Factors in bf16 are rounded already.
+    pub(super) factors: [usize; 2],
+    pub(super) to: usize,
+    pub(super) images: [Extent; 4],
+    pub(super) filters: [Extent; 4],
+    pub(super) results: [Extent; 4],
+    /// Zeros above and to the left, and as many below and to the right.
+    pub(super) before: [u32; 2],
+    pub(super) stride: [u32; 2],
+    pub(super) dilation: [u32; 2],
+    pub(super) groups: u32,
     /// The precision of the factors. Sums are in single precision.
     pub(super) precision: Precision,
 }
@@ -91,9 +133,8 @@ pub(super) struct MatrixProduct {
 pub(super) struct Stage {
     pub(super) form: Form,
     pub(super) grid: Grid,
-    /// The same as a product of matrices, on a device that has a library for them.
-    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "no other device has such a library"))]
-    pub(super) product: Option<MatrixProduct>,
+    /// The same by a library of the device.
+    pub(super) library: Option<LibraryCall>,
 }
 
 /// A group as forms.
@@ -119,13 +160,13 @@ impl Kernel {
     /// Adds a stage.
     pub(super) fn stage(mut self, grid: Grid, write: impl FnOnce()) -> Self {
         let (form, ()) = build(write);
-        self.stages.push(Stage { form, grid, product: None });
+        self.stages.push(Stage { form, grid, library: None });
         self
     }
 
-    /// Says that the last stage is a product of matrices.
-    pub(super) fn product(mut self, product: MatrixProduct) -> Self {
-        self.stages.last_mut().expect("a stage").product = Some(product);
+    /// Says what the last stage is to a library.
+    pub(super) fn by_library(mut self, library: LibraryCall) -> Self {
+        self.stages.last_mut().expect("a stage").library = Some(library);
         self
     }
 

@@ -1,6 +1,6 @@
 //! A card: its memory, its stream, and what is compiled for it.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "calls the driver")]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use paddle_core::memory::OutOfMemory;
 use paddle_core::plan::{KernelError, Piece};
 
 use super::compiler::Compiler;
-use super::products::Products;
+use super::libraries::Libraries;
 use crate::gpu::card::{Card, CardError};
 use crate::gpu::launch::WORD;
 
@@ -69,7 +69,7 @@ pub(super) struct Device {
     pub(super) context: Arc<CudaContext>,
     pub(super) stream: Arc<CudaStream>,
     pub(super) compiler: Compiler,
-    pub(super) products: Products,
+    pub(super) libraries: Libraries,
 }
 
 impl Device {
@@ -87,8 +87,8 @@ impl Device {
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(driver)?;
         let compiler = Compiler::new(context.compute_capability().map_err(driver)?).map_err(refused)?;
-        let products = Products::new(stream.clone()).map_err(refused)?;
-        Ok(Device { context, stream, compiler, products, card })
+        let libraries = Libraries::new(&stream).map_err(refused)?;
+        Ok(Device { context, stream, compiler, libraries, card })
     }
 
     pub(super) fn allocate(&self, bytes: usize) -> Result<Arc<Memory>, OutOfMemory> {

@@ -1,7 +1,10 @@
 //! The backend for NVIDIA's cards, by the driver, NVRTC and cuBLAS, which are opened when a program runs.
 
 mod compiler;
+#[cfg(feature = "cudnn")]
+mod convolutions;
 mod device;
+mod libraries;
 mod products;
 mod queue;
 
@@ -21,7 +24,7 @@ use self::device::{BACKEND, Device, Memory};
 pub use self::queue::Queue;
 use super::card::{Card, CardError};
 use super::elements;
-use super::kernel::{Libraries, Stage};
+use super::kernel::Stage;
 use super::launch::WORD;
 use super::tensor::words;
 use crate::Cpu;
@@ -105,7 +108,7 @@ impl Backend for Cuda {
     }
 
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
-        let kernel = super::compile(group, Libraries { products: true })?;
+        let kernel = super::compile(group, self.device.libraries.provided())?;
         let functions = kernel.stages.iter().map(|_| OnceLock::new()).collect();
         Ok(Kernel { kernel, functions })
     }

@@ -1,6 +1,6 @@
 //! Products of matrices by cuBLAS.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "calls cuBLAS")]
 
 use std::ffi::{c_int, c_longlong};
 use std::sync::{Arc, Mutex, PoisonError};

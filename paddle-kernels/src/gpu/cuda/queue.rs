@@ -1,6 +1,6 @@
 //! Launches and copies, which a card does in order.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "launches kernels")]
 
 use std::ffi::c_void;
 use std::sync::{Arc, OnceLock};
@@ -94,8 +94,8 @@ impl Queue {
                 Place::Memory(memory) => memories.get(memory).memory.at(offset(operand, launch)),
                 Place::Scratch(number) => self.scratch[number].at(0),
             };
-            if let Some(gemm) = &stage.product
-                && self.device.products.put(gemm, launch.sizes, &address)?
+            if let Some(call) = &stage.library
+                && self.device.libraries.put(&self.device, call, launch.sizes, &address)?
             {
                 continue;
             }

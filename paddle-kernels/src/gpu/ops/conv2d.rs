@@ -3,12 +3,12 @@
 use paddle_core::ops::{Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose};
 use paddle_core::plan::{Extent, Unsupported};
 
-use super::Compile;
-use super::elementwise::finish;
+use super::library::Rounded;
+use super::{Compile, library};
 use crate::gpu::form::{Float, Register, Truth, Unsigned, scalar};
 use crate::gpu::index::position;
-use crate::gpu::kernel::{Kernel, unsupported};
-use crate::gpu::tensor::{Call, Element, Tensor};
+use crate::gpu::kernel::{Conv2dKind, Convolution, Kernel, LibraryCall, unsupported};
+use crate::gpu::tensor::{Call, Tensor};
 use crate::gpu::tiles::Product;
 
 /// The sizes of a convolution: of images `[N, C, H, W]`, filters `[M, C / groups, h, w]`, and results.
@@ -23,6 +23,8 @@ struct Sizes {
     /// Zeros above and to the left.
     before: [u32; 2],
     groups: usize,
+    /// Whether there are as many zeros below and to the right.
+    is_even: bool,
 }
 
 fn four(shape: &[Extent]) -> Result<[Extent; 4], Unsupported> {
@@ -45,8 +47,7 @@ impl Sizes {
     ) -> Result<Self, Unsupported> {
         let (images, filters, results) = (four(images)?, four(filters)?, four(results)?);
         let window = conv.window([fixed(filters[2])? as i64, fixed(filters[3])? as i64]);
-        let before =
-            [window.around(0, fixed(images[2])?)[0] as u32, window.around(1, fixed(images[3])?)[0] as u32];
+        let around = [window.around(0, fixed(images[2])?), window.around(1, fixed(images[3])?)];
         let groups = conv.groups as usize;
         Ok(Sizes {
             images,
@@ -55,8 +56,28 @@ impl Sizes {
             of_group: fixed(filters[0])? / groups,
             stride: window.stride.map(|stride| stride as u32),
             dilation: window.dilation.map(|dilation| dilation as u32),
-            before,
+            before: around.map(|[before, _]| before as u32),
             groups,
+            is_even: around.iter().all(|[before, behind]| before == behind),
+        })
+    }
+
+    /// The convolution as the device's library takes it; none if it has none, or takes other convolutions.
+    fn by_library(&self, call: Call<'_>, of: Conv2dKind, factors: [usize; 2]) -> Option<LibraryCall> {
+        (call.libraries.convolutions && self.is_even).then(|| {
+            LibraryCall::Convolution(Convolution {
+                of,
+                factors: library::factors(call, factors),
+                to: library::result(call),
+                images: self.images,
+                filters: self.filters,
+                results: self.results,
+                before: self.before,
+                stride: self.stride,
+                dilation: self.dilation,
+                groups: self.groups as u32,
+                precision: call.group.precision,
+            })
         })
     }
 
@@ -106,25 +127,25 @@ fn forward(call: Call<'_>, sizes: &Sizes) -> Kernel {
         precision: call.group.precision,
         by_terms: [false, true],
     };
-    product.stage(Kernel::new(), |product| {
-        let (x, w) = (call.input(0), call.input(1));
-        let of_x = |group: Unsigned, row: Unsigned, term: Unsigned| {
-            let (place, tap) = (position(row, &product.m), position(term, &product.k));
-            let ((y, has_y), (x_, has_x)) =
-                (sizes.below(0, place[1], tap[1]), sizes.below(1, place[2], tap[2]));
-            let channel = group * scalar(&[filters[1]]) + tap[0];
-            if_there(&x, has_y & has_x, at(images, [place[0], channel, y, x_]))
-        };
-        let filter = |group: Unsigned, column: Unsigned| group * Unsigned::of(sizes.of_group as u32) + column;
-        let of_w = |group, column, term| w.float(filter(group, column) * scalar(&filters[1..]) + term);
-        product.tiles(&of_x, &of_w, &|group, row, column, sum| {
-            let place = position(row, &product.m);
-            finish(
-                &call,
-                at(results, [place[0], filter(group, column), place[1], place[2]]),
-                Element::Float(sum),
-            );
-        });
+    let by_library = sizes.by_library(call, Conv2dKind::Results, [0, 1]);
+    library::compile(call, by_library, ([0, 1], Rounded::Single), |kernel, store| {
+        product.stage(kernel, |product| {
+            let (x, w) = (call.input(0), call.input(1));
+            let of_x = |group: Unsigned, row: Unsigned, term: Unsigned| {
+                let (place, tap) = (position(row, &product.m), position(term, &product.k));
+                let ((y, has_y), (x_, has_x)) =
+                    (sizes.below(0, place[1], tap[1]), sizes.below(1, place[2], tap[2]));
+                let channel = group * scalar(&[filters[1]]) + tap[0];
+                if_there(&x, has_y & has_x, at(images, [place[0], channel, y, x_]))
+            };
+            let filter =
+                |group: Unsigned, column: Unsigned| group * Unsigned::of(sizes.of_group as u32) + column;
+            let of_w = |group, column, term| w.float(filter(group, column) * scalar(&filters[1..]) + term);
+            product.tiles(&of_x, &of_w, &|group, row, column, sum| {
+                let place = position(row, &product.m);
+                store(at(results, [place[0], filter(group, column), place[1], place[2]]), sum);
+            });
+        })
     })
 }
 
@@ -139,24 +160,28 @@ fn backward(call: Call<'_>, sizes: &Sizes, grad: usize) -> Kernel {
         precision: call.group.precision,
         by_terms: [false, false],
     };
-    product.stage(Kernel::new(), |product| {
-        let (grad, w) = (call.input(grad), call.input(1));
-        let filter = |group: Unsigned, number: Unsigned| group * Unsigned::of(sizes.of_group as u32) + number;
-        let of_grad = |group: Unsigned, row: Unsigned, term: Unsigned| {
-            let (place, tap) = (position(row, &product.m), position(term, &product.k));
-            let ((y, has_y), (x, has_x)) =
-                (sizes.above(0, place[1], tap[1]), sizes.above(1, place[2], tap[2]));
-            if_there(&grad, has_y & has_x, at(results, [place[0], filter(group, tap[0]), y, x]))
-        };
-        let of_w = |group, channel, term| {
-            let tap = position(term, &product.k);
-            w.float(at(filters, [filter(group, tap[0]), channel, tap[1], tap[2]]))
-        };
-        product.tiles(&of_grad, &of_w, &|group, row, column, sum| {
-            let place = position(row, &product.m);
-            let channel = group * scalar(&[filters[1]]) + column;
-            finish(&call, at(images, [place[0], channel, place[1], place[2]]), Element::Float(sum));
-        });
+    let by_library = sizes.by_library(call, Conv2dKind::Images, [1, grad]);
+    library::compile(call, by_library, ([1, grad], Rounded::Single), |kernel, store| {
+        product.stage(kernel, |product| {
+            let (grad, w) = (call.input(grad), call.input(1));
+            let filter =
+                |group: Unsigned, number: Unsigned| group * Unsigned::of(sizes.of_group as u32) + number;
+            let of_grad = |group: Unsigned, row: Unsigned, term: Unsigned| {
+                let (place, tap) = (position(row, &product.m), position(term, &product.k));
+                let ((y, has_y), (x, has_x)) =
+                    (sizes.above(0, place[1], tap[1]), sizes.above(1, place[2], tap[2]));
+                if_there(&grad, has_y & has_x, at(results, [place[0], filter(group, tap[0]), y, x]))
+            };
+            let of_w = |group, channel, term| {
+                let tap = position(term, &product.k);
+                w.float(at(filters, [filter(group, tap[0]), channel, tap[1], tap[2]]))
+            };
+            product.tiles(&of_grad, &of_w, &|group, row, column, sum| {
+                let place = position(row, &product.m);
+                let channel = group * scalar(&[filters[1]]) + column;
+                store(at(images, [place[0], channel, place[1], place[2]]), sum);
+            });
+        })
     })
 }
 
@@ -171,23 +196,26 @@ fn of_filters(call: Call<'_>, sizes: &Sizes) -> Kernel {
         precision: call.group.precision,
         by_terms: [true, true],
     };
-    product.stage(Kernel::new(), |product| {
-        let (x, grad) = (call.input(0), call.input(2));
-        let filter = |group: Unsigned, row: Unsigned| group * Unsigned::of(sizes.of_group as u32) + row;
-        let of_grad = |group, row, term| {
-            let place = position(term, &product.k);
-            grad.float(at(results, [place[0], filter(group, row), place[1], place[2]]))
-        };
-        let of_x = |group: Unsigned, column: Unsigned, term: Unsigned| {
-            let (place, tap) = (position(term, &product.k), position(column, &product.n));
-            let ((y, has_y), (x_, has_x)) =
-                (sizes.below(0, place[1], tap[1]), sizes.below(1, place[2], tap[2]));
-            let channel = group * scalar(&[filters[1]]) + tap[0];
-            if_there(&x, has_y & has_x, at(images, [place[0], channel, y, x_]))
-        };
-        product.tiles(&of_grad, &of_x, &|group, row, column, sum| {
-            finish(&call, filter(group, row) * scalar(&filters[1..]) + column, Element::Float(sum));
-        });
+    let by_library = sizes.by_library(call, Conv2dKind::Filters, [0, 2]);
+    library::compile(call, by_library, ([0, 2], Rounded::Single), |kernel, store| {
+        product.stage(kernel, |product| {
+            let (x, grad) = (call.input(0), call.input(2));
+            let filter = |group: Unsigned, row: Unsigned| group * Unsigned::of(sizes.of_group as u32) + row;
+            let of_grad = |group, row, term| {
+                let place = position(term, &product.k);
+                grad.float(at(results, [place[0], filter(group, row), place[1], place[2]]))
+            };
+            let of_x = |group: Unsigned, column: Unsigned, term: Unsigned| {
+                let (place, tap) = (position(term, &product.k), position(column, &product.n));
+                let ((y, has_y), (x_, has_x)) =
+                    (sizes.below(0, place[1], tap[1]), sizes.below(1, place[2], tap[2]));
+                let channel = group * scalar(&[filters[1]]) + tap[0];
+                if_there(&x, has_y & has_x, at(images, [place[0], channel, y, x_]))
+            };
+            product.tiles(&of_grad, &of_x, &|group, row, column, sum| {
+                store(filter(group, row) * scalar(&filters[1..]) + column, sum);
+            });
+        })
     })
 }
 

@@ -8,6 +8,7 @@ mod dropout;
 mod elementwise;
 mod expand;
 mod gather;
+mod library;
 mod lookup_table;
 mod matmul;
 mod normalise;

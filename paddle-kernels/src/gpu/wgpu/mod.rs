@@ -108,7 +108,7 @@ impl Backend for Wgpu {
     }
 
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
-        let kernel = super::compile(group, Libraries { products: false })?;
+        let kernel = super::compile(group, Libraries { products: false, convolutions: false })?;
         for Stage { form, .. } in &kernel.stages {
             let words = Word::Size(form.sizes.len() as u32).place(form);
             if words * WORD > LAUNCH_BYTES || form.operands.len() > self.device.most_memories {

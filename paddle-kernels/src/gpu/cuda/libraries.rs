@@ -1,0 +1,56 @@
+//! NVIDIA's libraries, for what they are better at than kernels of our own.
+
+use std::sync::Arc;
+
+use cudarc::driver::CudaStream;
+use cudarc::driver::sys::CUdeviceptr;
+use paddle_core::plan::KernelError;
+
+#[cfg(feature = "cudnn")]
+use super::convolutions::Convolutions;
+use super::device::Device;
+use super::products::Products;
+use crate::gpu::kernel::{self, LibraryCall};
+
+/// The libraries, in a stream.
+pub(super) struct Libraries {
+    products: Products,
+    #[cfg(feature = "cudnn")]
+    convolutions: Convolutions,
+}
+
+impl Libraries {
+    /// Errors name the library that is not there.
+    pub(super) fn new(stream: &Arc<CudaStream>) -> Result<Libraries, String> {
+        Ok(Libraries {
+            products: Products::new(stream.clone())?,
+            #[cfg(feature = "cudnn")]
+            convolutions: Convolutions::new(stream)?,
+        })
+    }
+
+    /// What kernels may leave to them.
+    pub(super) fn provided(&self) -> kernel::Libraries {
+        kernel::Libraries { products: true, convolutions: cfg!(feature = "cudnn") }
+    }
+
+    /// Puts work into the stream; `false` if the libraries do not take it.
+    #[cfg_attr(not(feature = "cudnn"), expect(unused_variables, reason = "only cuDNN needs memory"))]
+    pub(super) fn put(
+        &self,
+        device: &Device,
+        call: &LibraryCall,
+        sizes: &[usize],
+        address: &dyn Fn(usize) -> CUdeviceptr,
+    ) -> Result<bool, KernelError> {
+        match call {
+            LibraryCall::Product(product) => self.products.put(product, sizes, address),
+            #[cfg(feature = "cudnn")]
+            LibraryCall::Convolution(convolution) => {
+                self.convolutions.put(device, convolution, sizes, address)
+            }
+            #[cfg(not(feature = "cudnn"))]
+            LibraryCall::Convolution(_) => Ok(false),
+        }
+    }
+}
