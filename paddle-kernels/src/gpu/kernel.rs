@@ -27,9 +27,19 @@ pub(super) fn product(extents: &[Extent], sizes: &[usize]) -> usize {
     extents.iter().fold(1, |product: usize, extent| product.saturating_mul(extent.get(sizes)))
 }
 
+impl Stage {
+    /// The number of workgroups in a launch with these sizes; 0 if it is not run.
+    pub(super) fn groups(&self, sizes: &[usize]) -> usize {
+        let runs = self.condition.as_ref().is_none_or(|condition| {
+            (product(&condition.extents, sizes) > condition.limit) == condition.is_above
+        });
+        if runs { self.grid.groups(sizes) } else { 0 }
+    }
+}
+
 impl Grid {
     /// The number of workgroups in a launch with these sizes.
-    pub(super) fn groups(&self, sizes: &[usize]) -> usize {
+    fn groups(&self, sizes: &[usize]) -> usize {
         let groups = match self {
             Grid::Items(items) => product(items, sizes).div_ceil(LANES as usize),
             Grid::Groups(groups) => product(groups, sizes),
@@ -61,13 +71,15 @@ impl Evidence<'_> {
     }
 }
 
-/// What a device has libraries for.
+/// What a device can do beside running forms.
 #[derive(Clone, Copy)]
-pub(super) struct Libraries {
-    /// Products of matrices.
+pub(super) struct Abilities {
+    /// It has a library for products of matrices.
     pub(super) products: bool,
-    /// Convolutions.
+    /// It has a library for convolutions.
     pub(super) convolutions: bool,
+    /// The most operands of a form.
+    pub(super) operands: usize,
 }
 
 /// What a library computes.
@@ -129,10 +141,21 @@ pub(super) struct Convolution {
     pub(super) precision: Precision,
 }
 
+/// A condition on a product of extents.
+#[derive(Clone)]
+pub(super) struct Condition {
+    pub(super) extents: Vec<Extent>,
+    pub(super) limit: usize,
+    /// Whether the product has to be above the limit, or must not be.
+    pub(super) is_above: bool,
+}
+
 /// One dispatch of a kernel.
 pub(super) struct Stage {
     pub(super) form: Form,
     pub(super) grid: Grid,
+    /// The sizes of launches in which it is run; all, if there is none.
+    pub(super) condition: Option<Condition>,
     /// The same by a library of the device.
     pub(super) library: Option<LibraryCall>,
 }
@@ -152,15 +175,16 @@ impl Kernel {
         Kernel { stages: Vec::new(), scratch: Vec::new(), explain: None }
     }
 
-    /// Kernels that need nothing beside their operands, one after the other.
-    pub(super) fn joined(kernels: Vec<Kernel>) -> Self {
-        Kernel { stages: kernels.into_iter().flat_map(|kernel| kernel.stages).collect(), ..Kernel::new() }
-    }
-
     /// Adds a stage.
     pub(super) fn stage(mut self, grid: Grid, write: impl FnOnce()) -> Self {
         let (form, ()) = build(write);
-        self.stages.push(Stage { form, grid, library: None });
+        self.stages.push(Stage { form, grid, condition: None, library: None });
+        self
+    }
+
+    /// Says that the stages behind the first `from` are run in some launches only.
+    pub(super) fn if_size(mut self, from: usize, condition: &Condition) -> Self {
+        self.stages[from..].iter_mut().for_each(|stage| stage.condition = Some(condition.clone()));
         self
     }
 

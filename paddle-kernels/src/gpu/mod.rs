@@ -27,12 +27,12 @@ pub mod wgpu;
 pub use self::card::{Card, CardError};
 use paddle_core::plan::{Body, Group, Unsupported};
 
-use self::kernel::{Kernel, Libraries};
+use self::kernel::{Abilities, Kernel};
 
-/// Writes the kernel of a group, for a device that has these libraries.
-fn compile(group: &Group, libraries: Libraries) -> Result<Kernel, Unsupported> {
+/// Writes the kernel of a group, for a device that can do this.
+fn compile(group: &Group, abilities: Abilities) -> Result<Kernel, Unsupported> {
     match group.body {
         Some(Body::Move(kind)) => moves::compile(kind, group),
-        Some(Body::Operator(_) | Body::Updates(_)) | None => ops::compile(group, libraries),
+        Some(Body::Operator(_) | Body::Updates(_)) | None => ops::compile(group, abilities),
     }
 }

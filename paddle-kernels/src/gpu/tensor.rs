@@ -4,7 +4,7 @@ use paddle_core::plan::{Extent, Group, GroupOp, Operand, OperandType};
 use paddle_core::program::DType;
 
 use super::form::{Float, Long, Register, Signed, Truth, Unsigned, load_word, operand, scalar, store_word};
-use super::kernel::Libraries;
+use super::kernel::Abilities;
 
 /// An element.
 #[derive(Clone, Copy, Debug)]
@@ -191,8 +191,8 @@ impl Words {
 pub(super) struct Call<'a> {
     pub(super) group: &'a Group,
     pub(super) op: &'a GroupOp,
-    /// The libraries of the device.
-    pub(super) libraries: Libraries,
+    /// What the device can do.
+    pub(super) abilities: Abilities,
 }
 
 impl Call<'_> {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cudarc::driver::{CudaContext, CudaFunction};
 use cudarc::nvrtc::{Ptx, result, sys};
 
+use super::cache::Cache;
 use crate::gpu::form::cuda::ENTRY;
 
 /// A compiled function.
@@ -18,6 +19,9 @@ pub(super) type Function = Arc<CudaFunction>;
 pub(super) struct Compiler {
     /// The option that names what is compiled for.
     target: String,
+    /// The version of NVRTC, as part of what code depends on.
+    version: String,
+    cache: Cache,
     functions: Mutex<HashMap<String, Function>>,
 }
 
@@ -29,7 +33,11 @@ impl Compiler {
             return Err("NVRTC, which compiles kernels (`libnvrtc.so`), is not found".into());
         }
         let target = format!("--gpu-architecture=sm_{major}{minor}");
-        Ok(Compiler { target, functions: Mutex::default() })
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: the numbers are written to variables that outlive the call.
+        unsafe { sys::nvrtcVersion(&mut major, &mut minor) }.result().map_err(|error| error.to_string())?;
+        let version = format!("NVRTC {major}.{minor}");
+        Ok(Compiler { target, version, cache: Cache::of_user(), functions: Mutex::default() })
     }
 
     /// The function of a text. Errors if it is refused.
@@ -38,7 +46,15 @@ impl Compiler {
         if let Some(function) = functions().get(&text) {
             return Ok(function.clone());
         }
-        let code = compile(&text, &self.target)?;
+        let key = format!("{}\n{}\n{text}", self.version, self.target);
+        let code = match self.cache.get(&key) {
+            Some(code) => code,
+            None => {
+                let code = compile(&text, &self.target)?;
+                self.cache.put(&key, &code);
+                code
+            }
+        };
         let module = context.load_module(Ptx::from_binary(code)).map_err(|error| error.to_string())?;
         let function = Arc::new(module.load_function(ENTRY).map_err(|error| error.to_string())?);
         functions().insert(text, function.clone());

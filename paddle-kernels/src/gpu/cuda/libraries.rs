@@ -10,7 +10,10 @@ use paddle_core::plan::KernelError;
 use super::convolutions::Convolutions;
 use super::device::Device;
 use super::products::Products;
-use crate::gpu::kernel::{self, LibraryCall};
+use crate::gpu::kernel::{Abilities, LibraryCall};
+
+/// The most operands of a function: its parameters have 4,096 bytes, in which there are sizes, too.
+const MOST_OPERANDS: usize = 256;
 
 /// The libraries, in a stream.
 pub(super) struct Libraries {
@@ -30,8 +33,8 @@ impl Libraries {
     }
 
     /// What kernels may leave to them.
-    pub(super) fn provided(&self) -> kernel::Libraries {
-        kernel::Libraries { products: true, convolutions: cfg!(feature = "cudnn") }
+    pub(super) fn abilities(&self) -> Abilities {
+        Abilities { products: true, convolutions: cfg!(feature = "cudnn"), operands: MOST_OPERANDS }
     }
 
     /// Puts work into the stream; `false` if the libraries do not take it.

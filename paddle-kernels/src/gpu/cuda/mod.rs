@@ -1,5 +1,6 @@
 //! The backend for NVIDIA's cards, by the driver, NVRTC and cuBLAS, which are opened when a program runs.
 
+mod cache;
 mod compiler;
 #[cfg(feature = "cudnn")]
 mod convolutions;
@@ -108,7 +109,7 @@ impl Backend for Cuda {
     }
 
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
-        let kernel = super::compile(group, self.device.libraries.provided())?;
+        let kernel = super::compile(group, self.device.libraries.abilities())?;
         let functions = kernel.stages.iter().map(|_| OnceLock::new()).collect();
         Ok(Kernel { kernel, functions })
     }

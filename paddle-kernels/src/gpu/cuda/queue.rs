@@ -86,7 +86,7 @@ impl Queue {
         self.grow_scratch(kernel, launch)?;
         self.device.context.bind_to_thread().map_err(failure)?;
         for (stage, function) in kernel.stages() {
-            let groups = stage.grid.groups(launch.sizes);
+            let groups = stage.groups(launch.sizes);
             if groups == 0 {
                 continue;
             }

@@ -64,7 +64,7 @@ impl Sizes {
 
     /// The convolution as the device's library takes it; none if it has none, or takes other convolutions.
     fn by_library(&self, call: Call<'_>, of: Conv2dKind, factors: [usize; 2]) -> Option<LibraryCall> {
-        (call.libraries.convolutions && self.is_even).then(|| {
+        (call.abilities.convolutions && self.is_even).then(|| {
             LibraryCall::Convolution(Convolution {
                 of,
                 factors: library::factors(call, factors),

@@ -45,7 +45,7 @@ fn by_library(
     let is_one = |of: &[Extent]| of.iter().all(|extent| *extent == Extent::Fixed(1));
     let shared = numbers.map(|of| is_one(of) && !is_one(&product.matrices));
     let lies = |k: usize| shared[k] || is_whole(numbers[k], &product.matrices);
-    (call.libraries.products && lies(0) && lies(1)).then(|| {
+    (call.abilities.products && lies(0) && lies(1)).then(|| {
         LibraryCall::Product(MatrixProduct {
             factors: factors(call, [0, 1]),
             to: result(call),

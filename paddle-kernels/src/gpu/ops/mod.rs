@@ -28,7 +28,7 @@ use paddle_core::ops::*;
 use paddle_core::plan::{Body, Group, Unsupported};
 use paddle_core::program::DType;
 
-use super::kernel::{Kernel, Libraries, unsupported};
+use super::kernel::{Abilities, Kernel, unsupported};
 use super::tensor::{Call, Element};
 
 /// How an operator becomes a kernel. An element-wise operator implements [`evaluate`](Compile::evaluate), and any other one
@@ -77,8 +77,8 @@ pub(super) fn finishes(op: &Op) -> bool {
     compiler(op).finishes()
 }
 
-/// Compiles a group of operators, for a device that has these libraries.
-pub(super) fn compile(group: &Group, libraries: Libraries) -> Result<Kernel, Unsupported> {
+/// Compiles a group of operators, for a device that can do this.
+pub(super) fn compile(group: &Group, abilities: Abilities) -> Result<Kernel, Unsupported> {
     for op in group.operators() {
         let operands = op.inputs.iter().chain(&op.outputs);
         let types: Vec<DType> = operands.map(|&operand| group.ty(operand).dtype).collect();
@@ -91,13 +91,16 @@ pub(super) fn compile(group: &Group, libraries: Libraries) -> Result<Kernel, Uns
         (Some(Body::Operator(op)), Some(_), Some(_))
             if finishes(&op.op) && elementwise::fits(group, &group.ty(op.outputs[0]).shape) =>
         {
-            compiler(&op.op).compile(Call { group, op, libraries })
+            compiler(&op.op).compile(Call { group, op, abilities })
         }
-        (Some(Body::Operator(_)), Some(op), None) => compiler(&op.op).compile(Call { group, op, libraries }),
+        (Some(Body::Operator(_)), Some(op), None) => compiler(&op.op).compile(Call { group, op, abilities }),
         (None, Some(_), _) => elementwise::compile(group),
         (Some(Body::Updates(updates)), ..) => {
-            let updates = updates.iter().map(|op| compiler(&op.op).compile(Call { group, op, libraries }));
-            Ok(Kernel::joined(updates.collect::<Result<_, _>>()?))
+            let updates = updates.iter().map(|op| match &op.op {
+                Op::Update(update) => Ok((update, Call { group, op, abilities })),
+                other => unsupported(format!("`{}` among updates", other.name())),
+            });
+            Ok(update::compile_all(&updates.collect::<Result<Vec<_>, _>>()?))
         }
         _ => unsupported("a group of this kind"),
     }

@@ -1,7 +1,8 @@
-//! Reductions: a thread for each result if there are few terms, and otherwise a workgroup.
+//! Reductions: a thread for each result if there are few terms, a workgroup if there are more, and several threads all over the card,
+//! whose results a workgroup joins, if there are many.
 
 use paddle_core::ops::{Reduce, ReduceKind};
-use paddle_core::plan::{Extent, Unsupported};
+use paddle_core::plan::{Extent, OperandType, Unsupported};
 use paddle_core::program::DType;
 
 use super::Compile;
@@ -12,11 +13,17 @@ use crate::gpu::form::{
     workgroup, workgroups,
 };
 use crate::gpu::index::{element, position};
-use crate::gpu::kernel::{Grid, Kernel};
-use crate::gpu::tensor::{Call, Element};
+use crate::gpu::kernel::{Condition, Grid, Kernel};
+use crate::gpu::tensor::{Call, Element, Tensor, words};
 
 /// The number of terms up to which a thread adds them up alone.
 const FEW: usize = 16;
+
+/// The number of terms up to which a workgroup adds them up alone.
+const SOME: usize = 2048;
+
+/// The threads all over the card among which the terms of all results are shared, about.
+const THREADS: usize = 1 << 16;
 
 /// What no terms give.
 fn none(kind: ReduceKind, dtype: DType) -> Element {
@@ -150,17 +157,65 @@ impl Compile for Reduce {
                 });
             }));
         }
-        Ok(Kernel::new().stage(Grid::Groups(results.clone()), || {
-            let (x, out, shared) = (call.input(0), call.output(0), SharedElements::new(dtype));
-            for_each(workgroup(), scalar(&results), workgroups(), |result| {
+        let share =
+            |from: &dyn Fn(Unsigned, Unsigned) -> Element, count: Unsigned, shared: &SharedElements| {
+                let out = call.output(0);
+                for_each(workgroup(), scalar(&results), workgroups(), |result| {
+                    let sum = Any::new(none(kind, dtype));
+                    for_each(lane(), count, Unsigned::of(LANES), |term| {
+                        sum.set(join(kind, sum.get(), from(result, term)));
+                    });
+                    let all = shared.fold(sum.get(), |x, y| join(kind, x, y));
+                    when(lane().is(Unsigned::of(0)), || out.store(result, finish(all)));
+                });
+            };
+        let alone = Kernel::new().stage(Grid::Groups(results.clone()), || {
+            let x = call.input(0);
+            let term = |result, term| x.load(source(&position(result, &results), term));
+            share(&term, scalar(&terms), &SharedElements::new(dtype));
+        });
+        let mut condition = Condition { extents: terms.clone(), limit: SOME, is_above: false };
+        let kernel = alone.if_size(0, &condition);
+        if known.is_some_and(|terms| terms <= SOME) {
+            return Ok(kernel);
+        }
+        // Neighbouring threads read neighbours: those of one result, or those of one share of the terms.
+        let is_by_result = along.last() == shape.len().checked_sub(1).as_ref();
+        let count = results.iter().try_fold(1usize, |product, extent| match extent {
+            Extent::Fixed(size) => product.checked_mul(*size),
+            Extent::Bound(_) => None,
+        });
+        let shares = (THREADS / count.unwrap_or(THREADS).max(1)).clamp(32, 1024) as u32;
+        let all = [results.clone(), vec![Extent::Fixed(shares as usize)]].concat();
+        let ty = OperandType::new(dtype, all.clone());
+        let partial = || Tensor::new(call.scratch_number(0), &ty);
+        let split = kernel.scratch([all.clone(), vec![Extent::Fixed(words(dtype))]].concat());
+        let split = split.stage(Grid::Items(all.clone()), || {
+            let (x, to, u) = (call.input(0), partial(), Unsigned::of);
+            each(to.elements(), |index| {
+                let (result, first) = match is_by_result {
+                    true => (index / u(shares), index % u(shares)),
+                    false => (index % scalar(&results), index / scalar(&results)),
+                };
                 let at = position(result, &results);
                 let sum = Any::new(none(kind, dtype));
-                for_each(lane(), scalar(&terms), Unsigned::of(LANES), |term| {
+                for_each(first, scalar(&terms), u(shares), |term| {
                     sum.set(join(kind, sum.get(), x.load(source(&at, term))));
                 });
-                let all = shared.fold(sum.get(), |x, y| join(kind, x, y));
-                when(lane().is(Unsigned::of(0)), || out.store(result, finish(all)));
+                to.store(index, sum.get());
             });
-        }))
+        });
+        let joined = split.stage(Grid::Groups(results.clone()), || {
+            let (from, u) = (partial(), Unsigned::of);
+            let term = |result: Unsigned, share: Unsigned| {
+                from.load(match is_by_result {
+                    true => result * u(shares) + share,
+                    false => share * scalar(&results) + result,
+                })
+            };
+            share(&term, u(shares), &SharedElements::new(dtype));
+        });
+        condition.is_above = true;
+        Ok(joined.if_size(1, &condition))
     }
 }

@@ -6,7 +6,7 @@ use paddle_core::plan::{Extent, Unsupported};
 use paddle_core::program::DType;
 
 use super::Compile;
-use crate::gpu::form::{Float, Long, Truth, Unsigned, Variable, each, fail, for_each, scalar, when};
+use crate::gpu::form::{Float, LANES, Long, Truth, Unsigned, Variable, each, fail, for_each, scalar, when};
 use crate::gpu::kernel::{Grid, Kernel, product};
 use crate::gpu::tensor::Call;
 use crate::messages::entry_out_of_range;
@@ -20,30 +20,63 @@ impl Compile for Update {
     }
 
     fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
-        let shape = call.shape(0).to_vec();
-        let kernel = Kernel::new().stage(Grid::Items(shape), || {
-            let step = self.with_rule(Prepared { update: self, call, first_state: FIRST_STATE });
-            let gradient = call.input(1);
-            each(gradient.elements(), |index| step(index, gradient.float(index)));
-        });
-        Ok(advance_powers(kernel, self, call, FIRST_STATE + self.states().len()))
+        Ok(compile_all(&[(self, call)]))
     }
 }
 
-/// Adds the stage that advances the powers of an update; they are inputs from `behind` on.
-fn advance_powers(kernel: Kernel, update: &Update, call: Call<'_>, behind: usize) -> Kernel {
-    let powers = update.powers();
-    if !powers.iter().any(|power| power.advances) {
-        return kernel;
-    }
-    kernel.stage(Grid::Items(vec![Extent::Fixed(1)]), || {
-        each(Unsigned::of(1), |index| {
-            for (k, power) in powers.iter().enumerate().filter(|(_, power)| power.advances) {
-                let value = call.input(behind + k);
-                value.set(index, value.float(index) * Float::of(power.rate));
-            }
+/// Compiles updates, as many to a form as the device takes operands. The threads of a workgroup are of one parameter.
+pub(super) fn compile_all(updates: &[(&Update, Call<'_>)]) -> Kernel {
+    let Some((_, call)) = updates.first() else { return Kernel::new() };
+    let operands = updates.iter().map(|(_, call)| call.inputs()).max().unwrap_or(1);
+    let mut kernel = Kernel::new();
+    for updates in updates.chunks((call.abilities.operands / operands).max(1)) {
+        // Parameters have known shapes.
+        let threads = |call: &Call<'_>| product(call.shape(0), &[]).next_multiple_of(LANES as usize);
+        let all = updates.iter().map(|(_, call)| threads(call)).sum();
+        kernel = kernel.stage(Grid::Items(vec![Extent::Fixed(all)]), || {
+            each(Unsigned::of(u32::try_from(all).unwrap_or(u32::MAX)), |thread| {
+                let mut first = 0;
+                for (update, call) in updates {
+                    let gradient = call.input(1);
+                    let at = thread - Unsigned::of(first);
+                    when(at.less(gradient.elements()), || {
+                        let step =
+                            update.with_rule(Prepared { update, call: *call, first_state: FIRST_STATE });
+                        step(at, gradient.float(at));
+                    });
+                    first += threads(call) as u32;
+                }
+            });
         });
-    })
+    }
+    let powers: Vec<_> =
+        updates.iter().map(|&(update, call)| (update, call, FIRST_STATE + update.states().len())).collect();
+    advance_powers(kernel, &powers)
+}
+
+/// Adds the stages that advance the powers of updates; they are inputs from a number on.
+fn advance_powers(mut kernel: Kernel, updates: &[(&Update, Call<'_>, usize)]) -> Kernel {
+    let advances = |update: &Update| update.powers().iter().any(|power| power.advances);
+    let updates: Vec<_> = updates.iter().filter(|(update, ..)| advances(update)).collect();
+    let Some((_, call, _)) = updates.first() else { return kernel };
+    let powers = updates.iter().map(|(update, ..)| update.powers().len()).max().unwrap_or(1);
+    for updates in updates.chunks((call.abilities.operands / powers).max(1)) {
+        kernel = kernel.stage(Grid::Items(vec![Extent::Fixed(updates.len())]), || {
+            each(Unsigned::of(updates.len() as u32), |thread| {
+                for (number, (update, call, behind)) in (0u32..).zip(updates.iter()) {
+                    when(thread.is(Unsigned::of(number)), || {
+                        let first = Unsigned::of(0);
+                        let powers = update.powers();
+                        for (k, power) in powers.iter().enumerate().filter(|(_, power)| power.advances) {
+                            let value = call.input(behind + k);
+                            value.set(first, value.float(first) * Float::of(power.rate));
+                        }
+                    });
+                }
+            });
+        });
+    }
+    kernel
 }
 
 impl Compile for UpdateRows {
@@ -75,7 +108,7 @@ impl Compile for UpdateRows {
                 .stage(Grid::Items(call.shape(rows).to_vec()), || update_first(self, call, &lookups, at));
         }
         let behind = FIRST_STATE + 1 + self.update.states().len();
-        kernel = advance_powers(kernel, &self.update, call, behind);
+        kernel = advance_powers(kernel, &[(&self.update, call, behind)]);
         let ids: Vec<_> =
             lookups.iter().map(|&[_, ids]| (call.input_number(ids), call.shape(ids).to_vec())).collect();
         Ok(kernel.explain(move |evidence, position| {

@@ -19,7 +19,7 @@ pub use self::queue::Queue;
 use super::card::{Card, CardError};
 use super::elements;
 use super::form::Word;
-use super::kernel::{Libraries, Stage, unsupported};
+use super::kernel::{Abilities, Stage, unsupported};
 use super::launch::WORD;
 use super::tensor::words;
 use crate::Cpu;
@@ -108,7 +108,10 @@ impl Backend for Wgpu {
     }
 
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
-        let kernel = super::compile(group, Libraries { products: false, convolutions: false })?;
+        let kernel = super::compile(
+            group,
+            Abilities { products: false, convolutions: false, operands: self.device.most_memories },
+        )?;
         for Stage { form, .. } in &kernel.stages {
             let words = Word::Size(form.sizes.len() as u32).place(form);
             if words * WORD > LAUNCH_BYTES || form.operands.len() > self.device.most_memories {

@@ -93,7 +93,7 @@ impl Queue {
             return;
         }
         for (stage, pipelines) in kernel.stages() {
-            let groups = stage.grid.groups(launch.sizes);
+            let groups = stage.groups(launch.sizes);
             if groups == 0 {
                 continue;
             }
