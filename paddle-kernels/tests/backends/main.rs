@@ -30,6 +30,8 @@ mod loops;
 mod machines;
 mod memory;
 mod nested;
+#[cfg(feature = "cuda")]
+mod nvrtc;
 mod precision;
 mod programs;
 #[path = "../support/queued.rs"]

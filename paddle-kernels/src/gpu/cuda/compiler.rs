@@ -8,9 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaContext, CudaFunction};
 use cudarc::nvrtc::{Ptx, result, sys};
+use paddle_core::plan::Group;
 
 use super::cache::Cache;
-use crate::gpu::form::cuda::ENTRY;
+use super::libraries::ABILITIES;
+use crate::gpu::form::cuda::{self, ENTRY};
 
 /// A compiled function.
 pub(super) type Function = Arc<CudaFunction>;
@@ -28,10 +30,7 @@ pub(super) struct Compiler {
 impl Compiler {
     /// For cards of this capability.
     pub(super) fn new((major, minor): (i32, i32)) -> Result<Compiler, String> {
-        // SAFETY: the library is opened, which runs its constructors; NVRTC has none that matter.
-        if !unsafe { sys::is_culib_present() } {
-            return Err("NVRTC, which compiles kernels (`libnvrtc.so`), is not found".into());
-        }
+        available()?;
         let target = format!("--gpu-architecture=sm_{major}{minor}");
         let (mut major, mut minor) = (0, 0);
         // SAFETY: the numbers are written to variables that outlive the call.
@@ -59,6 +58,29 @@ impl Compiler {
         let function = Arc::new(module.load_function(ENTRY).map_err(|error| error.to_string())?);
         functions().insert(text, function.clone());
         Ok(function)
+    }
+}
+
+/// Compiles the kernels of a group for cards of a capability (`sm_90`), without such a card; gives their number.
+///
+/// # Errors
+/// What NVRTC says, with the text; or that it is not there, or that there is no kernel for the group.
+pub fn compile_for(group: &Group, capability: &str) -> Result<usize, String> {
+    available()?;
+    let kernel = crate::gpu::compile(group, ABILITIES).map_err(|error| error.message)?;
+    let target = format!("--gpu-architecture={capability}");
+    for stage in &kernel.stages {
+        compile(&cuda::print(&stage.form), &target)?;
+    }
+    Ok(kernel.stages.len())
+}
+
+/// Errors if NVRTC is not there.
+fn available() -> Result<(), String> {
+    // SAFETY: the library is opened, which runs its constructors; NVRTC has none that matter.
+    match unsafe { sys::is_culib_present() } {
+        true => Ok(()),
+        false => Err("NVRTC, which compiles kernels (`libnvrtc.so`), is not found".into()),
     }
 }
 

@@ -15,6 +15,10 @@ use crate::gpu::kernel::{Abilities, LibraryCall};
 /// The most operands of a function: its parameters have 4,096 bytes, in which there are sizes, too.
 const MOST_OPERANDS: usize = 256;
 
+/// What a card can do with them.
+pub(super) const ABILITIES: Abilities =
+    Abilities { products: true, convolutions: cfg!(feature = "cudnn"), operands: MOST_OPERANDS };
+
 /// The libraries, in a stream.
 pub(super) struct Libraries {
     products: Products,
@@ -30,11 +34,6 @@ impl Libraries {
             #[cfg(feature = "cudnn")]
             convolutions: Convolutions::new(stream)?,
         })
-    }
-
-    /// What kernels may leave to them.
-    pub(super) fn abilities(&self) -> Abilities {
-        Abilities { products: true, convolutions: cfg!(feature = "cudnn"), operands: MOST_OPERANDS }
     }
 
     /// Puts work into the stream; `false` if the libraries do not take it.

@@ -20,8 +20,10 @@ use paddle_core::plan::{
 use paddle_core::program::DType;
 
 use self::compiler::Function;
+pub use self::compiler::compile_for;
 pub use self::device::cards;
 use self::device::{BACKEND, Device, Memory};
+use self::libraries::ABILITIES;
 pub use self::queue::Queue;
 use super::card::{Card, CardError};
 use super::elements;
@@ -109,7 +111,7 @@ impl Backend for Cuda {
     }
 
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
-        let kernel = super::compile(group, self.device.libraries.abilities())?;
+        let kernel = super::compile(group, ABILITIES)?;
         let functions = kernel.stages.iter().map(|_| OnceLock::new()).collect();
         Ok(Kernel { kernel, functions })
     }
