@@ -5,6 +5,7 @@ use std::sync::Arc;
 use paddle_core::plan::{Extent, KernelError, Precision, Unsupported};
 
 use super::form::{Form, LANES, build};
+use super::launch::WORD;
 
 /// The most workgroups of a launch along one axis. Threads take what is left in turns.
 const MOST_GROUPS: usize = 65_535;
@@ -17,7 +18,7 @@ pub(super) enum Grid {
     /// A workgroup for each.
     Groups(Vec<Extent>),
     /// A workgroup for each tile of a matrix: rows, columns and matrices, and the sides of a tile.
-    Tiles([Vec<Extent>; 3], usize),
+    Tiles([Vec<Extent>; 3], [u32; 2]),
     /// One workgroup.
     One,
 }
@@ -30,9 +31,7 @@ pub(super) fn product(extents: &[Extent], sizes: &[usize]) -> usize {
 impl Stage {
     /// The number of workgroups in a launch with these sizes; 0 if it is not run.
     pub(super) fn groups(&self, sizes: &[usize]) -> usize {
-        let runs = self.condition.as_ref().is_none_or(|condition| {
-            (product(&condition.extents, sizes) > condition.limit) == condition.is_above
-        });
+        let runs = self.condition.as_ref().is_none_or(|condition| condition(sizes));
         if runs { self.grid.groups(sizes) } else { 0 }
     }
 }
@@ -43,9 +42,10 @@ impl Grid {
         let groups = match self {
             Grid::Items(items) => product(items, sizes).div_ceil(LANES as usize),
             Grid::Groups(groups) => product(groups, sizes),
-            Grid::Tiles([rows, columns, matrices], side) => {
-                let tiles = |extents| product(extents, sizes).div_ceil(*side);
-                tiles(rows).saturating_mul(tiles(columns)).saturating_mul(product(matrices, sizes))
+            Grid::Tiles([rows, columns, matrices], sides) => {
+                let tiles = |extents, side: u32| product(extents, sizes).div_ceil(side as usize);
+                let tiles = tiles(rows, sides[0]).saturating_mul(tiles(columns, sides[1]));
+                tiles.saturating_mul(product(matrices, sizes))
             }
             Grid::One => 1,
         };
@@ -141,13 +141,21 @@ pub(super) struct Convolution {
     pub(super) precision: Precision,
 }
 
-/// A condition on a product of extents.
-#[derive(Clone)]
-pub(super) struct Condition {
-    pub(super) extents: Vec<Extent>,
-    pub(super) limit: usize,
-    /// Whether the product has to be above the limit, or must not be.
-    pub(super) is_above: bool,
+/// Whether launches with these sizes are meant.
+pub(super) type Condition = Arc<dyn Fn(&[usize]) -> bool + Send + Sync>;
+
+/// Memory beside the operands of a kernel.
+pub(super) struct Scratch {
+    words: Vec<Extent>,
+    condition: Option<Condition>,
+}
+
+impl Scratch {
+    /// The bytes that a launch with these sizes needs.
+    pub(super) fn bytes(&self, sizes: &[usize]) -> usize {
+        let is_used = self.condition.as_ref().is_none_or(|condition| condition(sizes));
+        if is_used { product(&self.words, sizes).saturating_mul(WORD) } else { 0 }
+    }
 }
 
 /// One dispatch of a kernel.
@@ -163,8 +171,8 @@ pub(super) struct Stage {
 /// A group as forms.
 pub(super) struct Kernel {
     pub(super) stages: Vec<Stage>,
-    /// The memory beside its operands, in words. Operands behind those of the group are in it.
-    pub(super) scratch: Vec<Vec<Extent>>,
+    /// Operands behind those of the group.
+    pub(super) scratch: Vec<Scratch>,
     /// Why a launch may fail.
     pub(super) explain: Option<Arc<Explain>>,
 }
@@ -183,7 +191,7 @@ impl Kernel {
     }
 
     /// Says that the stages behind the first `from` are run in some launches only.
-    pub(super) fn if_size(mut self, from: usize, condition: &Condition) -> Self {
+    pub(super) fn if_sizes(mut self, from: usize, condition: Condition) -> Self {
         self.stages[from..].iter_mut().for_each(|stage| stage.condition = Some(condition.clone()));
         self
     }
@@ -196,7 +204,13 @@ impl Kernel {
 
     /// Adds memory of as many words as the product of the extents.
     pub(super) fn scratch(mut self, words: Vec<Extent>) -> Self {
-        self.scratch.push(words);
+        self.scratch.push(Scratch { words, condition: None });
+        self
+    }
+
+    /// Adds memory that only some launches need.
+    pub(super) fn scratch_if(mut self, words: Vec<Extent>, condition: Condition) -> Self {
+        self.scratch.push(Scratch { words, condition: Some(condition) });
         self
     }
 

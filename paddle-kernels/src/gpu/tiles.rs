@@ -1,23 +1,54 @@
 //! Products of matrices, tile by tile: a workgroup computes a tile of a result, whose factors go through memory that the
-//! threads share.
+//! threads share. What a tile is depends on the result: a large one reads its factors less often, small ones keep more threads busy, and
+//! where there are few even of these, the terms of sums are shared among workgroups, too.
+
+use std::sync::Arc;
 
 use paddle_core::ops::Real;
-use paddle_core::plan::{Extent, Precision};
+use paddle_core::plan::{Extent, OperandType, Precision};
+use paddle_core::program::DType;
 
 use super::form::{
-    Float, LANES, Register, Shared, Unsigned, Variable, barrier, for_each, lane, scalar, when, workgroup,
-    workgroups,
+    Float, LANES, Register, Shared, Unsigned, Variable, barrier, each, for_each, lane, scalar, when,
+    workgroup, workgroups,
 };
-use super::kernel::{Grid, Kernel};
+use super::kernel::{Condition, Grid, Kernel, product};
+use super::tensor::Tensor;
 
-/// The sides of a tile of the result.
-const TILE: u32 = 32;
-/// The terms of each sum that are in shared memory at a time.
-const DEPTH: u32 = 16;
-/// The sides of the part of a tile that a thread computes.
-const PART: u32 = 4;
-/// The threads along a side of a tile.
-const ACROSS: u32 = TILE / PART;
+/// A tile of a result.
+#[derive(Clone, Copy)]
+struct Tile {
+    rows: u32,
+    columns: u32,
+    /// The part of it that a thread computes.
+    part: [u32; 2],
+    /// The terms of each sum that are in shared memory at a time.
+    depth: u32,
+}
+
+impl Tile {
+    const fn new(rows: u32, columns: u32, part: [u32; 2], depth: u32) -> Tile {
+        assert!(rows / part[0] * (columns / part[1]) == LANES);
+        assert!(rows * depth % LANES == 0 && columns * depth % LANES == 0);
+        Tile { rows, columns, part, depth }
+    }
+
+    const SMALL: Tile = Tile::new(32, 32, [4, 4], 16);
+    /// Of results with no more than 16 columns, 32, and more.
+    const LARGE: [Tile; 3] =
+        [Tile::new(128, 16, [8, 4], 8), Tile::new(128, 32, [8, 8], 8), Tile::new(64, 64, [8, 8], 8)];
+
+    const fn elements(self) -> usize {
+        (self.rows * self.columns) as usize
+    }
+}
+
+/// So many tiles keep a card busy.
+const ENOUGH: usize = 256;
+/// The workgroups among which the terms of a tile are shared.
+const SHARES: u32 = 32;
+/// The terms from which they are.
+const MANY_TERMS: usize = 512;
 
 /// Matrices `[m, n]` of sums of `k` products.
 pub(super) struct Product {
@@ -31,109 +62,218 @@ pub(super) struct Product {
     /// Whether neighbouring terms of a row of the first factor are neighbours in memory, rather than neighbouring rows; and the
     /// same of the columns of the second one.
     pub(super) by_terms: [bool; 2],
+    /// Whether a library computes it nearly always.
+    pub(super) has_library: bool,
 }
 
 /// An element of a factor, by matrix, row or column, and term.
 pub(super) type Factor<'a> = &'a dyn Fn(Unsigned, Unsigned, Unsigned) -> Float;
 
+/// Takes an element of a result, by matrix, row and column.
+pub(super) type Store<'a> = &'a dyn Fn(Unsigned, Unsigned, Unsigned, Float);
+
+/// How a launch computes products.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Large,
+    Small,
+    Shared,
+}
+
+/// What a stage does.
+enum Part {
+    /// It computes tiles.
+    Tiles(Tile),
+    /// It computes what shares of the terms give to tiles.
+    Shares(Tile),
+    /// It adds up what all shares give.
+    Sum,
+}
+
+/// A stage of products, while it is written.
+pub(super) struct Stage<'a> {
+    product: &'a Product,
+    part: Part,
+    /// The number of the scratch in which there are the sums of shares.
+    scratch: usize,
+}
+
 impl Product {
-    /// Adds the stage that computes the products to a kernel. `write` begins the form, and gives both factors, and what stores an
-    /// element of the result to `tiles`.
-    pub(super) fn stage(&self, kernel: Kernel, write: impl FnOnce(&Product)) -> Kernel {
-        let grid = Grid::Tiles([self.m.clone(), self.n.clone(), self.matrices.clone()], TILE as usize);
-        kernel.stage(grid, || write(self))
-    }
-
-    /// Writes the products. `store` gets matrix, row, column, and the element.
-    pub(super) fn tiles(
-        &self,
-        x: Factor<'_>,
-        y: Factor<'_>,
-        store: &dyn Fn(Unsigned, Unsigned, Unsigned, Float),
-    ) {
-        const { assert!(ACROSS * ACROSS == LANES) };
-        let u = Unsigned::of;
-        let [m, n, k] = [&self.m, &self.n, &self.k].map(|extents| scalar(extents));
-        let tiles = |size: Unsigned| (size + u(TILE - 1)) / u(TILE);
-        let (down, across) = (tiles(m), tiles(n));
-        let (left, right) = (Shared::<Float>::new(TILE * DEPTH), Shared::<Float>::new(TILE * DEPTH));
-        let result = Shared::<Float>::new(TILE * TILE);
-        let lane = lane();
-        let (row, column) = (lane / u(ACROSS) * u(PART), lane % u(ACROSS) * u(PART));
-        for_each(workgroup(), down * across * scalar(&self.matrices), workgroups(), |tile| {
-            let matrix = tile / (down * across);
-            let tile = tile - matrix * (down * across);
-            let (first_row, first_column) = (tile / across * u(TILE), tile % across * u(TILE));
-            let sums: Vec<Variable<Float>> =
-                (0..PART * PART).map(|_| Variable::new(Float::constant(0.0))).collect();
-            for_each(u(0), k, u(DEPTH), |term| {
-                // Neighbouring threads read neighbouring elements.
-                let load = |shared: &Shared<Float>,
-                            factor: Factor<'_>,
-                            first: Unsigned,
-                            size: Unsigned,
-                            by_terms: bool| {
-                    // Not in a loop, of which a thread may have few (see `LANES`).
-                    for turn in 0..TILE * DEPTH / LANES {
-                        let at = lane + u(turn * LANES);
-                        let (place, depth) = match by_terms {
-                            true => (at / u(DEPTH), at % u(DEPTH)),
-                            false => (at % u(TILE), at / u(TILE)),
-                        };
-                        let to = depth * u(TILE) + place;
-                        let (place, term) = (first + place, term + depth);
-                        shared.set(to, Float::constant(0.0));
-                        when(place.less(size) & term.less(k), || {
-                            shared.set(to, self.rounded(factor(matrix, place, term)));
-                        });
-                    }
-                };
-                load(&left, x, first_row, m, self.by_terms[0]);
-                load(&right, y, first_column, n, self.by_terms[1]);
-                barrier();
-                for depth in 0..DEPTH {
-                    let at = u(depth * TILE);
-                    let xs: Vec<Float> = (0..PART).map(|i| left.get(at + row + u(i))).collect();
-                    let ys: Vec<Float> = (0..PART).map(|j| right.get(at + column + u(j))).collect();
-                    for (i, &x) in xs.iter().enumerate() {
-                        for (j, &y) in ys.iter().enumerate() {
-                            let sum = sums[i * PART as usize + j];
-                            sum.set(sum.get() + x * y);
-                        }
-                    }
-                }
-                barrier();
-            });
-            // The tile goes through shared memory, so that neighbouring threads store neighbours.
-            for i in 0..PART {
-                for j in 0..PART {
-                    result.set((row + u(i)) * u(TILE) + column + u(j), sums[(i * PART + j) as usize].get());
-                }
+    /// Adds the stages that compute the products to a kernel. `write` begins a form, and gives both factors, and what stores an
+    /// element of the result to [`Stage::write`]. Operands behind this number are scratches.
+    pub(super) fn stages(&self, kernel: Kernel, first_scratch: usize, write: impl Fn(&Stage<'_>)) -> Kernel {
+        let scratch = first_scratch + kernel.scratch.len();
+        let stage = |kernel: Kernel, part: Part| {
+            let grid = self.grid(&part);
+            kernel.stage(grid, || write(&Stage { product: self, part, scratch }))
+        };
+        if self.has_library {
+            return stage(kernel, Part::Tiles(Tile::SMALL));
+        }
+        let large = Tile::LARGE[match *self.n {
+            [Extent::Fixed(..=16)] => 0,
+            [Extent::Fixed(..=32)] => 1,
+            _ => 2,
+        }];
+        let (elements, terms) = ([&*self.m, &self.n, &self.matrices].concat(), self.k.clone());
+        let kind = Arc::new(move |sizes: &[usize]| {
+            let (elements, terms) = (product(&elements, sizes), product(&terms, sizes));
+            if elements >= ENOUGH * large.elements() {
+                Kind::Large
+            } else if elements <= ENOUGH / 2 * Tile::SMALL.elements() && terms >= MANY_TERMS {
+                Kind::Shared
+            } else {
+                Kind::Small
             }
-            barrier();
-            for_each(lane, u(TILE * TILE), u(LANES), |at| {
-                let (row, column) = (first_row + at / u(TILE), first_column + at % u(TILE));
-                when(row.less(m) & column.less(n), || store(matrix, row, column, result.get(at)));
-            });
-            barrier();
         });
+        let is = |of: Kind| -> Condition {
+            let kind = kind.clone();
+            Arc::new(move |sizes| kind(sizes) == of)
+        };
+        let first = kernel.stages.len();
+        let kernel = stage(kernel, Part::Tiles(large)).if_sizes(first, is(Kind::Large));
+        let kernel = stage(kernel, Part::Tiles(Tile::SMALL)).if_sizes(first + 1, is(Kind::Small));
+        let kernel = stage(stage(kernel, Part::Shares(Tile::SMALL)), Part::Sum);
+        kernel.if_sizes(first + 2, is(Kind::Shared)).scratch_if(self.partial(), is(Kind::Shared))
     }
 
-    /// A factor in its precision.
-    fn rounded(&self, x: Float) -> Float {
-        match self.precision {
-            Precision::F32 => x,
-            Precision::Bf16 => to_bf16(x),
+    /// The shape of what shares give.
+    fn partial(&self) -> Vec<Extent> {
+        [&[Extent::Fixed(SHARES as usize)], &*self.matrices, &self.m, &self.n].concat()
+    }
+
+    fn grid(&self, part: &Part) -> Grid {
+        let elements = || [&*self.matrices, &self.m, &self.n].concat();
+        let tiles = |tile: &Tile, matrices| {
+            Grid::Tiles([self.m.clone(), self.n.clone(), matrices], [tile.rows, tile.columns])
+        };
+        match part {
+            Part::Tiles(tile) => tiles(tile, self.matrices.clone()),
+            Part::Shares(tile) => tiles(tile, [&[Extent::Fixed(SHARES as usize)], &*self.matrices].concat()),
+            Part::Sum => Grid::Items(elements()),
         }
     }
 }
 
-/// The nearest number of which 16 bits are kept.
-fn to_bf16(x: Float) -> Float {
-    bits_of_bf16(x).as_float()
+impl Stage<'_> {
+    /// Writes the products. `store` gets matrix, row, column, and the element.
+    pub(super) fn write(&self, x: Factor<'_>, y: Factor<'_>, store: Store<'_>) {
+        let u = Unsigned::of;
+        let [m, n, k] = [&self.product.m, &self.product.n, &self.product.k].map(|extents| scalar(extents));
+        let partial = || {
+            let ty = OperandType::new(DType::F32, self.product.partial());
+            Tensor::new(self.scratch, &ty)
+        };
+        match self.part {
+            Part::Tiles(tile) => {
+                self.tiles(tile, u(1), x, y, &|_, matrix, row, column, sum| store(matrix, row, column, sum))
+            }
+            Part::Shares(tile) => {
+                let partial = partial();
+                let matrices = scalar(&self.product.matrices);
+                self.tiles(tile, u(SHARES), x, y, &|share, matrix, row, column, sum| {
+                    partial.set(((share * matrices + matrix) * m + row) * n + column, sum);
+                });
+            }
+            Part::Sum => {
+                let (partial, elements) = (partial(), scalar(&self.product.matrices) * m * n);
+                each(elements, |index| {
+                    let sum = Variable::new(Float::constant(0.0));
+                    for_each(u(0), u(SHARES), u(1), |share| {
+                        // Shares behind the last term have none.
+                        let terms = (k + u(SHARES - 1)) / u(SHARES);
+                        when((share * terms).less(k), || {
+                            sum.set(sum.get() + partial.float(share * elements + index));
+                        });
+                    });
+                    let (matrix, rest) = (index / (m * n), index % (m * n));
+                    store(matrix, rest / n, rest % n, sum.get());
+                });
+            }
+        }
+    }
+
+    /// Writes tiles, for each of as many shares of the terms.
+    fn tiles(
+        &self,
+        tile: Tile,
+        shares: Unsigned,
+        x: Factor<'_>,
+        y: Factor<'_>,
+        store: &dyn Fn(Unsigned, Unsigned, Unsigned, Unsigned, Float),
+    ) {
+        let Tile { rows, columns, part, depth } = tile;
+        let Product { m, n, k, matrices, by_terms, .. } = self.product;
+        let u = Unsigned::of;
+        let [m, n, k, matrices] = [m, n, k, matrices].map(|extents| scalar(extents));
+        let (down, across) = ((m + u(rows - 1)) / u(rows), (n + u(columns - 1)) / u(columns));
+        let (left, right) = (Shared::<Float>::new(rows * depth), Shared::<Float>::new(columns * depth));
+        let lane = lane();
+        let threads = columns / part[1];
+        let (row, column) = (lane / u(threads) * u(part[0]), lane % u(threads) * u(part[1]));
+        let terms = (k + shares - u(1)) / shares;
+        for_each(workgroup(), down * across * matrices * shares, workgroups(), |number| {
+            let (layer, at) = (number / (down * across), number % (down * across));
+            let (share, matrix) = (layer / matrices, layer % matrices);
+            let (first_row, first_column) = (at / across * u(rows), at % across * u(columns));
+            let (first_term, end) = (share * terms, ((share + u(1)) * terms).least(k));
+            let sums: Vec<Variable<Float>> =
+                (0..part[0] * part[1]).map(|_| Variable::new(Float::constant(0.0))).collect();
+            for_each(first_term, end, u(depth), |term| {
+                // Neighbouring threads read neighbouring elements.
+                let load = |shared: &Shared<Float>, factor: Factor<'_>, first, size, side: u32, by_terms| {
+                    // Not in a loop, of which a thread may have few (see `LANES`).
+                    for turn in 0..side * depth / LANES {
+                        let at = lane + u(turn * LANES);
+                        let (place, above) = match by_terms {
+                            true => (at / u(depth), at % u(depth)),
+                            false => (at % u(side), at / u(side)),
+                        };
+                        let to = above * u(side) + place;
+                        let (place, term): (Unsigned, Unsigned) = (first + place, term + above);
+                        shared.set(to, Float::constant(0.0));
+                        when(place.less(size) & term.less(end), || {
+                            shared.set(to, self.product.rounded(factor(matrix, place, term)));
+                        });
+                    }
+                };
+                load(&left, x, first_row, m, rows, by_terms[0]);
+                load(&right, y, first_column, n, columns, by_terms[1]);
+                barrier();
+                for above in 0..depth {
+                    let xs: Vec<Float> =
+                        (0..part[0]).map(|i| left.get(u(above * rows) + row + u(i))).collect();
+                    let ys: Vec<Float> =
+                        (0..part[1]).map(|j| right.get(u(above * columns) + column + u(j))).collect();
+                    let pairs = xs.iter().flat_map(|&x| ys.iter().map(move |&y| (x, y)));
+                    for (sum, (x, y)) in sums.iter().zip(pairs) {
+                        sum.set(sum.get() + x * y);
+                    }
+                }
+                barrier();
+            });
+            for i in 0..part[0] {
+                for j in 0..part[1] {
+                    let (row, column) = (first_row + row + u(i), first_column + column + u(j));
+                    let sum = sums[(i * part[1] + j) as usize];
+                    when(row.less(m) & column.less(n), || store(share, matrix, row, column, sum.get()));
+                }
+            }
+        });
+    }
 }
 
-/// Its bits, of which the lower 16 are zero.
+impl Product {
+    /// A factor in its precision.
+    fn rounded(&self, x: Float) -> Float {
+        match self.precision {
+            Precision::F32 => x,
+            Precision::Bf16 => bits_of_bf16(x).as_float(),
+        }
+    }
+}
+
+/// The bits of the nearest number of which 16 bits are kept; the lower 16 are zero.
 pub(super) fn bits_of_bf16(x: Float) -> Unsigned {
     let u = Unsigned::of;
     let bits = x.bits();

@@ -15,8 +15,8 @@ use super::compiler::Function;
 use super::device::{Device, Memory, failure};
 use crate::gpu::elements;
 use crate::gpu::form::{LANES, cuda};
-use crate::gpu::kernel::{Stage, product};
-use crate::gpu::launch::{FAULT_BYTES, NO_FAULT, Place, Suspects, WORD, offset, put_words};
+use crate::gpu::kernel::Stage;
+use crate::gpu::launch::{FAULT_BYTES, NO_FAULT, Place, Suspects, offset, put_words};
 
 /// What the host has asked for: elements, and behind them the fault.
 struct Read {
@@ -142,8 +142,8 @@ impl Queue {
 
     /// Makes room for what the kernel needs beside its operands.
     fn grow_scratch(&mut self, kernel: &Kernel, launch: Launch<'_>) -> Result<(), OutOfMemory> {
-        for (number, extents) in kernel.kernel.scratch.iter().enumerate() {
-            let bytes = product(extents, launch.sizes).saturating_mul(WORD);
+        for (number, scratch) in kernel.kernel.scratch.iter().enumerate() {
+            let bytes = scratch.bytes(launch.sizes);
             if self.scratch.get(number).is_none_or(|memory| memory.bytes() < bytes) {
                 let memory = self.device.allocate(bytes)?;
                 match self.scratch.get_mut(number) {

@@ -126,10 +126,11 @@ fn forward(call: Call<'_>, sizes: &Sizes) -> Kernel {
         matrices: sizes.groups(),
         precision: call.group.precision,
         by_terms: [false, true],
+        has_library: call.abilities.convolutions,
     };
     let by_library = sizes.by_library(call, Conv2dKind::Results, [0, 1]);
     library::compile(call, by_library, ([0, 1], Rounded::Single), |kernel, store| {
-        product.stage(kernel, |product| {
+        product.stages(kernel, call.scratch_number(0), |stage| {
             let (x, w) = (call.input(0), call.input(1));
             let of_x = |group: Unsigned, row: Unsigned, term: Unsigned| {
                 let (place, tap) = (position(row, &product.m), position(term, &product.k));
@@ -141,7 +142,7 @@ fn forward(call: Call<'_>, sizes: &Sizes) -> Kernel {
             let filter =
                 |group: Unsigned, column: Unsigned| group * Unsigned::of(sizes.of_group as u32) + column;
             let of_w = |group, column, term| w.float(filter(group, column) * scalar(&filters[1..]) + term);
-            product.tiles(&of_x, &of_w, &|group, row, column, sum| {
+            stage.write(&of_x, &of_w, &|group, row, column, sum| {
                 let place = position(row, &product.m);
                 store(at(results, [place[0], filter(group, column), place[1], place[2]]), sum);
             });
@@ -159,10 +160,11 @@ fn backward(call: Call<'_>, sizes: &Sizes, grad: usize) -> Kernel {
         matrices: sizes.groups(),
         precision: call.group.precision,
         by_terms: [false, false],
+        has_library: call.abilities.convolutions,
     };
     let by_library = sizes.by_library(call, Conv2dKind::Images, [1, grad]);
     library::compile(call, by_library, ([1, grad], Rounded::Single), |kernel, store| {
-        product.stage(kernel, |product| {
+        product.stages(kernel, call.scratch_number(0), |stage| {
             let (grad, w) = (call.input(grad), call.input(1));
             let filter =
                 |group: Unsigned, number: Unsigned| group * Unsigned::of(sizes.of_group as u32) + number;
@@ -176,7 +178,7 @@ fn backward(call: Call<'_>, sizes: &Sizes, grad: usize) -> Kernel {
                 let tap = position(term, &product.k);
                 w.float(at(filters, [filter(group, tap[0]), channel, tap[1], tap[2]]))
             };
-            product.tiles(&of_grad, &of_w, &|group, row, column, sum| {
+            stage.write(&of_grad, &of_w, &|group, row, column, sum| {
                 let place = position(row, &product.m);
                 let channel = group * scalar(&[filters[1]]) + column;
                 store(at(images, [place[0], channel, place[1], place[2]]), sum);
@@ -195,10 +197,11 @@ fn of_filters(call: Call<'_>, sizes: &Sizes) -> Kernel {
         matrices: sizes.groups(),
         precision: call.group.precision,
         by_terms: [true, true],
+        has_library: call.abilities.convolutions,
     };
     let by_library = sizes.by_library(call, Conv2dKind::Filters, [0, 2]);
     library::compile(call, by_library, ([0, 2], Rounded::Single), |kernel, store| {
-        product.stage(kernel, |product| {
+        product.stages(kernel, call.scratch_number(0), |stage| {
             let (x, grad) = (call.input(0), call.input(2));
             let filter = |group: Unsigned, row: Unsigned| group * Unsigned::of(sizes.of_group as u32) + row;
             let of_grad = |group, row, term| {
@@ -212,7 +215,7 @@ fn of_filters(call: Call<'_>, sizes: &Sizes) -> Kernel {
                 let channel = group * scalar(&[filters[1]]) + tap[0];
                 if_there(&x, has_y & has_x, at(images, [place[0], channel, y, x_]))
             };
-            product.tiles(&of_grad, &of_x, &|group, row, column, sum| {
+            stage.write(&of_grad, &of_x, &|group, row, column, sum| {
                 store(filter(group, row) * scalar(&filters[1..]) + column, sum);
             });
         })

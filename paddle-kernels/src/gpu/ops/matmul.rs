@@ -16,7 +16,7 @@ use crate::gpu::tiles::Product;
 fn compile(call: Call<'_>, product: &Product, trans: [bool; 2], numbers: [&[Extent]; 2]) -> Kernel {
     let by_library = by_library(call, product, trans, numbers);
     library::compile(call, by_library, ([0, 1], Rounded::Packed), |kernel, store| {
-        product.stage(kernel, |product| {
+        product.stages(kernel, call.scratch_number(0), |stage| {
             let (x, y) = (call.input(0), call.input(1));
             let [m, n, k] = [&product.m, &product.n, &product.k].map(|extents| scalar(extents));
             let base = |of: &[Extent], matrix: Unsigned| broadcast(matrix, of, &product.matrices) * k;
@@ -28,7 +28,7 @@ fn compile(call: Call<'_>, product: &Product, trans: [bool; 2], numbers: [&[Exte
                 let at = if trans[1] { column * k + term } else { term * n + column };
                 y.float(base(numbers[1], matrix) * n + at)
             };
-            product.tiles(&of_x, &of_y, &|matrix, row, column, sum| {
+            stage.write(&of_x, &of_y, &|matrix, row, column, sum| {
                 store((matrix * m + row) * n + column, sum);
             });
         })
@@ -89,6 +89,7 @@ impl Compile for Matmul {
             matrices: if is_one { Vec::new() } else { out[..of_out].to_vec() },
             precision: call.group.precision,
             by_terms: [!trans[0], trans[1]],
+            has_library: call.abilities.products,
         };
         let numbers = if is_one { [&[][..], &[]] } else { [&x[..of_x], &y[..of_y]] };
         Ok(compile(call, &product, trans, numbers))
@@ -110,6 +111,7 @@ impl Compile for Contract {
             matrices: Vec::new(),
             precision: call.group.precision,
             by_terms: [false, false],
+            has_library: call.abilities.products,
         };
         Ok(compile(call, &product, [true, false], [&[], &[]]))
     }

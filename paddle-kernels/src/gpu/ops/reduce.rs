@@ -1,6 +1,8 @@
 //! Reductions: a thread for each result if there are few terms, a workgroup if there are more, and several threads all over the card,
 //! whose results a workgroup joins, if there are many.
 
+use std::sync::Arc;
+
 use paddle_core::ops::{Reduce, ReduceKind};
 use paddle_core::plan::{Extent, OperandType, Unsupported};
 use paddle_core::program::DType;
@@ -13,7 +15,7 @@ use crate::gpu::form::{
     workgroup, workgroups,
 };
 use crate::gpu::index::{element, position};
-use crate::gpu::kernel::{Condition, Grid, Kernel};
+use crate::gpu::kernel::{Grid, Kernel, product};
 use crate::gpu::tensor::{Call, Element, Tensor, words};
 
 /// The number of terms up to which a thread adds them up alone.
@@ -174,8 +176,17 @@ impl Compile for Reduce {
             let term = |result, term| x.load(source(&position(result, &results), term));
             share(&term, scalar(&terms), &SharedElements::new(dtype));
         });
-        let mut condition = Condition { extents: terms.clone(), limit: SOME, is_above: false };
-        let kernel = alone.if_size(0, &condition);
+        let is_many = {
+            let terms = terms.clone();
+            move |sizes: &[usize]| product(&terms, sizes) > SOME
+        };
+        let kernel = alone.if_sizes(
+            0,
+            Arc::new({
+                let is_many = is_many.clone();
+                move |sizes| !is_many(sizes)
+            }),
+        );
         if known.is_some_and(|terms| terms <= SOME) {
             return Ok(kernel);
         }
@@ -189,7 +200,8 @@ impl Compile for Reduce {
         let all = [results.clone(), vec![Extent::Fixed(shares as usize)]].concat();
         let ty = OperandType::new(dtype, all.clone());
         let partial = || Tensor::new(call.scratch_number(0), &ty);
-        let split = kernel.scratch([all.clone(), vec![Extent::Fixed(words(dtype))]].concat());
+        let words = [all.clone(), vec![Extent::Fixed(words(dtype))]].concat();
+        let split = kernel.scratch_if(words, Arc::new(is_many.clone()));
         let split = split.stage(Grid::Items(all.clone()), || {
             let (x, to, u) = (call.input(0), partial(), Unsigned::of);
             each(to.elements(), |index| {
@@ -215,7 +227,6 @@ impl Compile for Reduce {
             };
             share(&term, u(shares), &SharedElements::new(dtype));
         });
-        condition.is_above = true;
-        Ok(joined.if_size(1, &condition))
+        Ok(joined.if_sizes(1, Arc::new(is_many)))
     }
 }

@@ -13,7 +13,6 @@ use super::Kernel;
 use super::device::{Device, FIRST_MEMORY, LAUNCH_BYTES};
 use crate::gpu::elements;
 use crate::gpu::form::{Form, wgsl};
-use crate::gpu::kernel::product;
 use crate::gpu::launch::{FAULT_BYTES, NO_FAULT, Place, Suspects, WORD, put_words};
 
 /// The most launches that are submitted together.
@@ -177,8 +176,8 @@ impl Queue {
 
     /// Makes room for what the kernel needs beside its operands.
     fn grow_scratch(&mut self, kernel: &Kernel, launch: Launch<'_>) -> Result<(), OutOfMemory> {
-        for (number, extents) in kernel.kernel.scratch.iter().enumerate() {
-            let bytes = product(extents, launch.sizes).saturating_mul(WORD);
+        for (number, scratch) in kernel.kernel.scratch.iter().enumerate() {
+            let bytes = scratch.bytes(launch.sizes);
             if self.scratch.get(number).is_none_or(|buffer| buffer.size() < bytes as u64) {
                 let buffer = self.device.allocate(bytes)?;
                 match self.scratch.get_mut(number) {
