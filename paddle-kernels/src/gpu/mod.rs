@@ -14,6 +14,7 @@ mod moves;
 mod ops;
 mod random;
 mod sequences;
+mod sort;
 mod tensor;
 mod tiles;
 pub mod wgpu;

@@ -4,9 +4,7 @@ use paddle_core::plan::{Extent, Group, Move, Unsupported};
 use paddle_core::program::DType;
 
 use super::fold::scan;
-use super::form::{
-    Long, Unsigned, Variable, add_doubles, each, fail, for_each, lane, otherwise, scalar, when,
-};
+use super::form::{Long, Unsigned, Variable, double, each, fail, for_each, lane, otherwise, scalar, when};
 use super::index::{element, position};
 use super::kernel::{Grid, Kernel, unsupported};
 use super::ops::add;
@@ -38,7 +36,7 @@ fn put(to: &Tensor, at: Unsigned, number: Unsigned) {
 /// Adds an element to another one.
 fn accumulate(to: &Tensor, at: Unsigned, from: &Tensor, of: Unsigned) {
     let sum = match to.dtype {
-        DType::F64 => Element::Long(add_doubles(to.long(at), from.long(of))),
+        DType::F64 => Element::Long(double::add(to.long(at), from.long(of))),
         _ => add(to.load(at), from.load(of)),
     };
     to.store(at, sum);

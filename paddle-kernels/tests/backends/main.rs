@@ -34,6 +34,7 @@ mod precision;
 mod programs;
 #[path = "../support/queued.rs"]
 mod queued;
+mod random;
 mod reference;
 mod rows;
 mod run;

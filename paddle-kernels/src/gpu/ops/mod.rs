@@ -1,9 +1,11 @@
 //! The kernels, under the operators' names. Operators implement [`Compile`].
 
+mod assign_value;
 mod batch_norm;
 mod concat;
 mod conv2d;
 mod cross_entropy;
+mod cumsum;
 mod dropout;
 mod elementwise;
 mod expand;
@@ -12,14 +14,20 @@ mod lookup_table;
 mod matmul;
 mod normalise;
 mod pool2d;
+mod random;
 mod reduce;
 mod reshape;
+mod scatter;
+mod sequence_align;
+mod sequence_concat;
 mod sequence_pad;
 mod sequence_pairs;
 mod sequence_pool;
 mod sequence_tokens;
+mod sequence_where;
 mod slice;
 mod softmax;
+mod take_along_axis;
 mod top_k;
 mod update;
 
@@ -144,13 +152,9 @@ lacks!(
 
 // The CPU runs these.
 lacks!(
-    AssignValue,
     Auc,
     CrfDecoding,
-    CumSum,
     Custom,
-    GatherNd,
-    GaussianRandom,
     Interpolate,
     InterpolateGrad,
     LinearChainCrf,
@@ -158,19 +162,7 @@ lacks!(
     Lrn,
     LrnGrad,
     MaxPool2dWithIndex,
-    Range,
-    Scatter,
-    ScatterNdAdd,
-    SequenceAlign,
-    SequenceConcat,
-    SequenceConcatGrad,
-    SequenceReshape,
-    SequenceWhere,
-    TakeAlongAxis,
-    TakeAlongAxisGrad,
-    TruncatedGaussianRandom,
     Unfold,
     UnfoldGrad,
-    UniformRandom,
     WarpCtc,
 );

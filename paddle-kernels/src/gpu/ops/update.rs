@@ -6,8 +6,11 @@ use paddle_core::plan::{Extent, Unsupported};
 use paddle_core::program::DType;
 
 use super::Compile;
-use crate::gpu::form::{Float, Long, Truth, Unsigned, Variable, each, fail, for_each, scalar, when};
+use crate::gpu::form::{
+    Float, Long, Register, Truth, Unsigned, Variable, each, fail, for_each, scalar, when,
+};
 use crate::gpu::kernel::{Grid, Kernel, product};
+use crate::gpu::sort::{Sorted, bits_below, sort};
 use crate::gpu::tensor::Call;
 use crate::messages::entry_out_of_range;
 
@@ -51,8 +54,8 @@ impl Compile for UpdateRows {
         self.update.is_supported(&[])
     }
 
-    /// The thread of the first place that names a row adds up the gradients of all places, lookup by lookup, and updates the
-    /// row.
+    /// The ids of each lookup are sorted. The thread of the first place that names a row adds up the gradients of all places, lookup
+    /// by lookup, and updates the row.
     fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
         let lookups: Vec<[usize; 2]> = self.lookups(call.inputs()).collect();
         let count = call.shape(0)[0];
@@ -69,10 +72,24 @@ impl Compile for UpdateRows {
                 });
             });
         }
+        // What is not updated is behind all rows.
+        let mut sorted = Vec::new();
+        for &[_, ids] in &lookups {
+            let number = |place: Unsigned| {
+                let id = call.input(ids).load(place).long();
+                let counts = id.is_index(scalar(&[count])) & !id.is(Long::of(self.padding_idx));
+                Unsigned::choose(counts, id.low, scalar(&[count]))
+            };
+            let shape = call.shape(ids);
+            let (stages, of_ids) = sort(kernel, call.group, shape, bits_below(&[count]), &number);
+            kernel = stages;
+            sorted.push(of_ids);
+        }
         for at in 0..lookups.len() {
             let [rows, _] = lookups[at];
-            kernel = kernel
-                .stage(Grid::Items(call.shape(rows).to_vec()), || update_first(self, call, &lookups, at));
+            kernel = kernel.stage(Grid::Items(call.shape(rows).to_vec()), || {
+                update_first(self, call, &lookups, &sorted, at);
+            });
         }
         let behind = FIRST_STATE + 1 + self.update.states().len();
         kernel = advance_powers(kernel, &self.update, call, behind);
@@ -93,41 +110,32 @@ impl Compile for UpdateRows {
 }
 
 /// Writes the update of the rows that are named first in lookup `at`.
-fn update_first(op: &UpdateRows, call: Call<'_>, lookups: &[[usize; 2]], at: usize) {
+fn update_first(op: &UpdateRows, call: Call<'_>, lookups: &[[usize; 2]], sorted: &[Sorted], at: usize) {
     let u = Unsigned::of;
-    let count = call.shape(0)[0];
-    let inputs: Vec<_> = lookups.iter().map(|&[rows, ids]| (call.input(rows), call.input(ids))).collect();
+    let count = scalar(&call.shape(0)[..1]);
+    let rows: Vec<_> = lookups.iter().map(|&[rows, _]| call.input(rows)).collect();
     let step = op.update.with_rule(Prepared { update: &op.update, call, first_state: FIRST_STATE + 1 });
     let size = scalar(&call.shape(0)[1..]);
-    let (rows, ids) = &inputs[at];
-    each(rows.elements(), |index| {
+    each(rows[at].elements(), |index| {
         let place = index / size;
         let column = index - place * size;
-        let id = ids.load(place).long();
-        let counts = id.is_index(scalar(&[count])) & !id.is(Long::of(op.padding_idx));
-        let is_first = Variable::new(counts);
-        when(counts, || {
-            for (_, earlier) in &inputs[..at] {
-                for_each(u(0), earlier.elements(), u(1), |other| {
-                    when(earlier.load(other).long().is(id), || is_first.set(Truth::of(false)));
-                });
+        let row = sorted[at].number(place);
+        let is_first = Variable::new(sorted[at].is_new(place) & row.less(count));
+        when(is_first.get(), || {
+            for earlier in &sorted[..at] {
+                when(earlier.first(row).less(earlier.first(row + u(1))), || is_first.set(Truth::of(false)));
             }
-            for_each(u(0), place, u(1), |other| {
-                when(ids.load(other).long().is(id), || is_first.set(Truth::of(false)));
-            });
         });
         when(is_first.get(), || {
             let total = Variable::new(Float::constant(0.0));
-            for (rows, ids) in &inputs[at..] {
+            for (rows, sorted) in rows.iter().zip(sorted).skip(at) {
                 let sum = Variable::new(Float::constant(0.0));
-                for_each(u(0), ids.elements(), u(1), |other| {
-                    when(ids.load(other).long().is(id), || {
-                        sum.set(sum.get() + rows.float(other * size + column))
-                    });
+                for_each(sorted.first(row), sorted.first(row + u(1)), u(1), |place| {
+                    sum.set(sum.get() + rows.float(sorted.place(place) * size + column));
                 });
                 total.set(total.get() + sum.get());
             }
-            step(id.low * size + column, total.get());
+            step(row * size + column, total.get());
         });
     });
 }
