@@ -5,7 +5,7 @@ mod arithmetic;
 mod functions;
 
 pub(in crate::gpu) use self::arithmetic::{
-    absolute, divide, less, multiply, of_single, of_whole, square_root, to_single,
+    absolute, divide, less, multiply, of_single, of_whole, square_root, to_single, whole,
 };
 pub(in crate::gpu) use self::functions::{negative_logarithm, sine};
 use super::numbers::{Long, Register, Truth, Unsigned};

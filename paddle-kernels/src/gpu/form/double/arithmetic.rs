@@ -182,10 +182,20 @@ pub(in crate::gpu) fn absolute(x: Long) -> Long {
     Long { low: x.low, high: x.high & u(0x7fff_ffff) }
 }
 
-/// A whole number without sign.
+/// A whole number.
 pub(in crate::gpu) fn of_whole(x: Long) -> Long {
-    let (mantissa, moved) = normalise(x);
-    pack(u(0), Signed::of(BIAS + 63) - moved.as_signed(), mantissa, Truth::of(false))
+    let negative = x.is_negative();
+    let (mantissa, moved) = normalise(Long::choose(negative, -x, x));
+    let exponent = Signed::of(BIAS + 63) - moved.as_signed();
+    pack(negative.to_unsigned(), exponent, mantissa, Truth::of(false))
+}
+
+/// The whole number below a number from 0 to 2³².
+pub(in crate::gpu) fn whole(x: Long) -> Unsigned {
+    let (_, exponent, mantissa) = parts(x);
+    let size = exponent - Signed::of(BIAS);
+    let digits = shift_left(mantissa, u(REST_BITS)).high >> (u(31) - size.as_unsigned().least(u(31)));
+    Unsigned::choose(size.less(Signed::of(0)), u(0), digits)
 }
 
 /// A number in single precision.
