@@ -87,9 +87,15 @@ impl Kernel {
         Kernel { stages: Vec::new(), scratch: Vec::new(), explain: None }
     }
 
-    /// Kernels that need nothing beside their operands, one after the other.
+    /// Kernels one after the other. Those that need memory beside their operands need the same, one after the other.
     pub(super) fn joined(kernels: Vec<Kernel>) -> Self {
-        Kernel { stages: kernels.into_iter().flat_map(|kernel| kernel.stages).collect(), ..Kernel::new() }
+        let scratch = kernels.iter().map(|kernel| &kernel.scratch).max_by_key(|scratch| scratch.len());
+        let scratch = scratch.cloned().unwrap_or_default();
+        Kernel {
+            stages: kernels.into_iter().flat_map(|kernel| kernel.stages).collect(),
+            scratch,
+            ..Kernel::new()
+        }
     }
 
     /// Adds a stage.

@@ -19,9 +19,16 @@ mod tensor;
 mod tiles;
 pub mod wgpu;
 
+use paddle_core::ops::Op;
 use paddle_core::plan::{Body, Group, Unsupported};
+use paddle_core::program::DType;
 
 use self::kernel::Kernel;
+
+/// Whether cards have a kernel for the operator, on inputs and outputs of these types. The CPU runs what they lack.
+pub fn supports(op: &Op, types: &[DType]) -> bool {
+    ops::supports(op, types)
+}
 
 /// Writes the kernel of a group.
 fn compile(group: &Group) -> Result<Kernel, Unsupported> {

@@ -30,6 +30,8 @@ mod loops;
 mod machines;
 mod memory;
 mod nested;
+#[cfg(feature = "wgpu")]
+mod operators_on_cards;
 mod precision;
 mod programs;
 #[path = "../support/queued.rs"]

@@ -65,9 +65,6 @@ fn largest_and_rest(
     let equal = |label: Unsigned| value(label).is(largest).to_unsigned().to_float();
     let below = fold(labels, 0.0, below, |x, y| x + y, shared);
     let equal = fold(labels, 0.0, equal, |x, y| x + y, shared);
-    // The sum next to 1 has as many digits as it has in double precision, where all others compute it.
-    let digits = (1_u64 << (f64::MANTISSA_DIGITS - 1)) as f32;
-    let below = (below * f(digits)).round() * f(1.0 / digits);
     (largest, (below + (equal - f(1.0))).ln_1p())
 }
 
