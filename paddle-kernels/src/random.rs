@@ -6,6 +6,11 @@
 
 use std::f64::consts::TAU;
 
+/// The draws of a number that has to lie within two standard deviations. One in 22 is outside the bounds; all of them are not.
+pub(crate) const DRAWS: u64 = 64;
+/// The distance between the streams of these draws.
+pub(crate) const STREAM_OF_DRAW: u64 = 0x9E37_79B9_7F4A_7C15;
+
 /// The random numbers of one seed and stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Random {
@@ -55,10 +60,8 @@ impl Random {
     /// Normal, but within two standard deviations of the mean. Each position has several draws, each from a stream of
     /// its own, and the first draw within the bounds counts.
     pub(crate) fn truncated_gaussian(self, position: u64) -> f64 {
-        // One draw in 22 is outside the bounds; 64 of them in a row do not happen.
-        const DRAWS: u64 = 64;
         let draw = |draw: u64| {
-            let stream = self.stream.wrapping_add(draw.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            let stream = self.stream.wrapping_add(draw.wrapping_mul(STREAM_OF_DRAW));
             Random { stream, ..self }.gaussian(position)
         };
         (0..DRAWS).map(draw).find(|value| value.abs() <= 2.0).unwrap_or(0.0)

@@ -4,16 +4,21 @@
 mod layers;
 mod operators;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Documentation as a line of Markdown.
 fn line(doc: &str) -> String {
     doc.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A file of the project.
+fn path(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name(file)
+}
+
 /// Panics if a file of the project has another text.
 fn is_as_written(file: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name(file);
+    let path = path(file);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, text).unwrap();
     }

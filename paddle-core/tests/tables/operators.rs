@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::ops::{Op, Sample, Slot};
 
-use crate::{is_as_written, line};
+use crate::{is_as_written, line, path};
 
 const HEAD: &str = "\
 # Operators
@@ -20,6 +20,9 @@ Written by `UPDATE_GOLDEN=1 cargo test -p paddle-core --test tables` from the op
 | Operator | What it computes | Accuracy | Gradient |
 | --- | --- | --- | --- |
 ";
+
+/// The heading of the part that the kernels' tests write, `paddle-kernels/tests/backends/operators_on_cards.rs`.
+const ON_CARDS: &str = "\n## On cards\n";
 
 /// What is known of one operator, from its prototype and its samples: their attributes may differ.
 struct Known {
@@ -98,7 +101,10 @@ fn the_table_lists_the_operators() {
     Op::prototypes().into_iter().for_each(|op| known(op, None));
     Op::samples().into_iter().for_each(|sample| known(sample.op.clone(), Some(sample)));
     let table: String = all.values().map(Known::row).collect();
-    is_as_written("OPERATORS.md", &format!("{HEAD}{table}"));
+    // Behind it is what tests of the kernels write.
+    let kept = std::fs::read_to_string(path("OPERATORS.md")).unwrap_or_default();
+    let behind = kept.find(ON_CARDS).map_or("", |at| &kept[at..]);
+    is_as_written("OPERATORS.md", &format!("{HEAD}{table}{behind}"));
 }
 
 #[test]

@@ -214,3 +214,9 @@ pub(super) fn double_exp<const FUSED: bool, T: Float>(x: f64) -> f64 {
 pub(super) fn double_ln<const FUSED: bool, T: Float>(x: f64) -> f64 {
     T::double_of::<FUSED>(T::Wide::<FUSED>::of(x).ln())
 }
+
+/// `ln(1 + x)` in double precision, to as many digits as a result of type `T` needs.
+#[inline(always)]
+pub(super) fn double_ln_1p<const FUSED: bool, T: Float>(x: f64) -> f64 {
+    T::double_of::<FUSED>(T::Wide::<FUSED>::of(x).ln_1p())
+}

@@ -65,6 +65,11 @@ pub(super) struct Evidence<'a> {
 }
 
 impl Evidence<'_> {
+    /// An element of an operand whose elements have 32 bits.
+    pub(super) fn word(&self, operand: usize, at: usize) -> u32 {
+        ((self.number)(operand, at / 2) >> (at % 2 * 32)) as u32
+    }
+
     /// All offsets of an operand with this shape.
     pub(super) fn offsets(&self, operand: usize, shape: &[Extent]) -> Vec<i64> {
         (0..product(shape, self.sizes)).map(|at| (self.number)(operand, at)).collect()

@@ -19,15 +19,23 @@ mod moves;
 mod ops;
 mod random;
 mod sequences;
+mod sort;
 mod tensor;
 mod tiles;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
 
 pub use self::card::{Card, CardError};
+use paddle_core::ops::Op;
 use paddle_core::plan::{Body, Group, Unsupported};
+use paddle_core::program::DType;
 
 use self::kernel::{Abilities, Kernel};
+
+/// Whether cards have a kernel for the operator, on inputs and outputs of these types. The CPU runs what they lack.
+pub fn supports(op: &Op, types: &[DType]) -> bool {
+    ops::supports(op, types)
+}
 
 /// Writes the kernel of a group, for a device that can do this.
 fn compile(group: &Group, abilities: Abilities) -> Result<Kernel, Unsupported> {

@@ -1,17 +1,16 @@
 //! The moves of rows and sequences.
 
-use paddle_core::plan::{Extent, Group, Move, Unsupported};
+use paddle_core::plan::{Extent, Group, Move, OperandType, Unsupported};
 use paddle_core::program::DType;
 
 use super::fold::scan;
-use super::form::{
-    Long, Unsigned, Variable, add_doubles, each, fail, for_each, lane, otherwise, scalar, when,
-};
+use super::form::{Long, Unsigned, Variable, double, each, fail, for_each, lane, otherwise, scalar, when};
 use super::index::{element, position};
 use super::kernel::{Grid, Kernel, unsupported};
 use super::ops::add;
-use super::sequences::{count, of_token, offset};
-use super::tensor::{Element, Tensor};
+use super::sequences::{count, of_token, offset, tokens};
+use super::sort::{first_that, sort as sort_numbers};
+use super::tensor::{Element, Tensor, words};
 use crate::messages::add_length;
 
 fn zero() -> Unsigned {
@@ -38,7 +37,7 @@ fn put(to: &Tensor, at: Unsigned, number: Unsigned) {
 /// Adds an element to another one.
 fn accumulate(to: &Tensor, at: Unsigned, from: &Tensor, of: Unsigned) {
     let sum = match to.dtype {
-        DType::F64 => Element::Long(add_doubles(to.long(at), from.long(of))),
+        DType::F64 => Element::Long(double::add(to.long(at), from.long(of))),
         _ => add(to.load(at), from.load(of)),
     };
     to.store(at, sum);
@@ -108,17 +107,24 @@ pub(super) fn compile(kind: Move, group: &Group) -> Result<Kernel, Unsupported> 
                 accumulate(&y, to, &x, row * width + at);
             });
         }),
-        // A row may go where another one comes from, so a thread moves a column, row by row.
-        Move::CompactRows => Kernel::new().stage(Grid::Items(row_shape(1)), || {
-            let (index, y) = (operand(0), operand(1));
-            let width = scalar(&row_shape(1));
-            each(width, |column| {
-                for_each(zero(), index.elements(), one(), |row| {
-                    let from = number(&index, row) * width + column;
-                    y.copy(row * width + column, &y, from);
-                });
+        // A row may go where another one comes from, so all rows are taken before any is put.
+        Move::CompactRows => {
+            let taken = indexed(0, 1);
+            let scratch = |group: &Group| {
+                let ty = OperandType::new(types[1].dtype, taken.clone());
+                Tensor::new(group.inputs.len() + group.outputs.len(), &ty)
+            };
+            let kernel =
+                Kernel::new().scratch([&taken[..], &[Extent::Fixed(words(types[1].dtype))]].concat());
+            let kernel = kernel.stage(Grid::Items(taken.clone()), || {
+                let (y, rows, width) = (operand(1), scratch(group), scalar(&row_shape(1)));
+                each_of_rows(0, 1, &|row, from, at| rows.copy(row * width + at, &y, from * width + at));
             });
-        }),
+            kernel.stage(Grid::Items(taken.clone()), || {
+                let (y, rows) = (operand(1), scratch(group));
+                each(rows.elements(), |at| y.copy(at, &rows, at));
+            })
+        }
         Move::NumberRows => Kernel::new().stage(Grid::Items(shape(0)), || {
             let to = operand(0);
             each(to.elements(), |at| put(&to, at, at));
@@ -136,24 +142,28 @@ pub(super) fn compile(kind: Move, group: &Group) -> Result<Kernel, Unsupported> 
             );
             when(lane().is(zero()), || put(&chosen, zero(), all));
         }),
-        Move::SortSequences => sort(&operand, &shape),
-        Move::TakeSequences => Kernel::new().stage(Grid::One, || {
-            let (offsets, index, ends, tokens) = (operand(0), operand(1), operand(2), operand(3));
-            let span = |at: Unsigned| {
-                let sequence = number(&index, at);
-                (offset(&offsets, sequence), offset(&offsets, sequence + one()))
-            };
-            let length = |at: Unsigned| {
-                let (first, end) = span(at);
-                end - first
-            };
-            let all = scan(index.elements(), length, |at, before| {
-                put(&ends, at, before);
-                let (first, end) = span(at);
-                for_each(first, end, one(), |token| put(&tokens, before + (token - first), token));
+        Move::SortSequences => sort(group, &operand, &shape),
+        Move::TakeSequences => {
+            let ended = Kernel::new().stage(Grid::One, || {
+                let (offsets, index, ends) = (operand(0), operand(1), operand(2));
+                let length = |at: Unsigned| {
+                    let (first, end) = tokens(&offsets, number(&index, at));
+                    end - first
+                };
+                let all = scan(index.elements(), length, |at, before| put(&ends, at, before));
+                when(lane().is(zero()), || put(&ends, index.elements(), all));
             });
-            when(lane().is(zero()), || put(&ends, index.elements(), all));
-        }),
+            ended.stage(Grid::Items(shape(3)), || {
+                let (offsets, index, ends, taken) = (operand(0), operand(1), operand(2), operand(3));
+                each(taken.elements(), |token| {
+                    let at = of_token(&ends, token);
+                    when(at.less(index.elements()), || {
+                        let (first, _) = tokens(&offsets, number(&index, at));
+                        put(&taken, token, first + (token - offset(&ends, at)));
+                    });
+                });
+            })
+        }
         Move::AddLengths => add_lengths(&operand),
         Move::RebaseOffsets => Kernel::new().stage(Grid::Items(shape(0)), || {
             let (offsets, rebased) = (operand(0), operand(1));
@@ -179,23 +189,39 @@ fn rank(offsets: &Tensor, sequence: Unsigned) -> Unsigned {
     rank.get()
 }
 
-fn sort(operand: &dyn Fn(usize) -> Tensor, shape: &dyn Fn(usize) -> Vec<Extent>) -> Kernel {
-    let ranked = Kernel::new().stage(Grid::Items(shape(0)), || {
-        let (offsets, order) = (operand(0), operand(1));
-        each(count(&offsets), |sequence| put(&order, rank(&offsets, sequence), sequence));
+fn sort(group: &Group, operand: &dyn Fn(usize) -> Tensor, shape: &dyn Fn(usize) -> Vec<Extent>) -> Kernel {
+    // For each sequence its place; for each place the tokens of the sequences in front of it.
+    let scratch = |number: usize| {
+        let first = group.inputs.len() + group.outputs.len();
+        Tensor::new(first + number, &OperandType::new(DType::I32, shape(0)))
+    };
+    let ranked = Kernel::new().scratch(shape(0)).scratch(shape(0)).stage(Grid::Items(shape(0)), || {
+        let (offsets, order, places) = (operand(0), operand(1), scratch(0));
+        each(count(&offsets), |sequence| {
+            let place = rank(&offsets, sequence);
+            put(&order, place, sequence);
+            put(&places, sequence, place);
+        });
+    });
+    let length = |place: Unsigned| {
+        let (first, end) = tokens(&operand(0), number(&operand(1), place));
+        end - first
+    };
+    let summed = ranked.stage(Grid::One, || {
+        let (offsets, before) = (operand(0), scratch(1));
+        let all = scan(count(&offsets), length, |place, sum| put(&before, place, sum));
+        when(lane().is(zero()), || put(&before, count(&offsets), all));
     });
     // A token is behind those of earlier steps, and those of its step in sequences that are in front.
-    ranked.stage(Grid::Items(shape(2)), || {
-        let (offsets, steps) = (operand(0), operand(2));
+    summed.stage(Grid::Items(shape(2)), || {
+        let (offsets, steps, places, before) = (operand(0), operand(2), scratch(0), scratch(1));
         each(steps.elements(), |token| {
             let sequence = of_token(&offsets, token);
             let step = token - offset(&offsets, sequence);
-            let before = Variable::new(rank(&offsets, sequence));
-            for_each(zero(), count(&offsets), one(), |other| {
-                let length = offset(&offsets, other + one()) - offset(&offsets, other);
-                before.set(before.get() + length.least(step));
-            });
-            put(&steps, before.get(), token);
+            // Longer sequences have had all earlier steps, and the others have ended.
+            let longer = first_that(count(&offsets), |place| length(place).less_equal(step));
+            let ended = number(&before, count(&offsets)) - number(&before, longer);
+            put(&steps, step * longer + ended + number(&places, sequence), token);
         });
     })
 }
@@ -222,36 +248,16 @@ fn add_lengths(operand: &dyn Fn(usize) -> Tensor) -> Kernel {
     })
 }
 
+/// Rows of values are sorted: the place of a value is behind all of smaller rows, and behind those of its row that came before.
 fn collect(group: &Group, operand: &dyn Fn(usize) -> Tensor, shape: &dyn Fn(usize) -> Vec<Extent>) -> Kernel {
-    let scratch = || {
-        let number = group.inputs.len() + group.outputs.len();
-        Tensor::new(number, &group.outputs[0])
-    };
-    let copied = Kernel::new().scratch(shape(0)).stage(Grid::Items(shape(0)), || {
-        let (rounds, rows) = (operand(0), scratch());
-        each(rounds.elements(), |at| rows.copy(at, &rounds, at));
+    let row = |value: Unsigned| number(&operand(0), value);
+    let (kernel, sorted) = sort_numbers(Kernel::new(), group, &shape(0), u32::BITS, &row);
+    let placed = kernel.stage(Grid::Items(shape(0)), || {
+        let rounds = operand(0);
+        each(rounds.elements(), |place| put(&rounds, sorted.place(place), place));
     });
-    let numbered = copied.stage(Grid::Items(shape(0)), || {
-        let (rounds, rows) = (operand(0), scratch());
-        each(rounds.elements(), |value| {
-            let row = number(&rows, value);
-            let place = Variable::new(zero());
-            for_each(zero(), rounds.elements(), one(), |other| {
-                let its = number(&rows, other);
-                let is_before = its.less(row) | (its.is(row) & other.less(value));
-                place.set(place.get() + is_before.to_unsigned());
-            });
-            put(&rounds, value, place.get());
-        });
-    });
-    numbered.stage(Grid::Items(shape(1)), || {
-        let (rows, offsets) = (scratch(), operand(1));
-        each(offsets.elements(), |row| {
-            let before = Variable::new(zero());
-            for_each(zero(), rows.elements(), one(), |value| {
-                before.set(before.get() + number(&rows, value).less(row).to_unsigned());
-            });
-            put(&offsets, row, before.get());
-        });
+    placed.stage(Grid::Items(shape(1)), || {
+        let offsets = operand(1);
+        each(offsets.elements(), |row| put(&offsets, row, sorted.first(row)));
     })
 }

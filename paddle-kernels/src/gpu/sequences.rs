@@ -1,7 +1,10 @@
 //! Sequences of tokens, by their offsets.
 
-use super::form::{Unsigned, Variable, for_each, otherwise, when};
-use super::tensor::Tensor;
+use super::form::{Truth, Unsigned, each, fail, when};
+use super::kernel::{Grid, Kernel};
+use super::sort::first_that;
+use super::tensor::{Call, Tensor};
+use crate::messages::same_lengths;
 
 /// An offset.
 pub(super) fn offset(of: &Tensor, at: Unsigned) -> Unsigned {
@@ -18,17 +21,30 @@ pub(super) fn tokens(offsets: &Tensor, sequence: Unsigned) -> (Unsigned, Unsigne
     (offset(offsets, sequence), offset(offsets, sequence + Unsigned::of(1)))
 }
 
-/// The sequence that a token belongs to, by bisection.
+/// The sequence that a token belongs to. Of sequences that begin at one token, the last one has it.
 pub(super) fn of_token(offsets: &Tensor, token: Unsigned) -> Unsigned {
-    let u = Unsigned::of;
-    let (low, high) = (Variable::new(u(0)), Variable::new(count(offsets)));
-    for_each(u(0), u(32), u(1), |_| {
-        when(low.get().less(high.get()), || {
-            let middle = (low.get() + high.get()) / u(2);
-            // Of sequences that begin at one token, the last one has it.
-            when(offset(offsets, middle + u(1)).less_equal(token), || low.set(middle + u(1)));
-            otherwise(|| high.set(middle));
-        });
+    first_that(count(offsets), |sequence| offset(offsets, sequence + Unsigned::of(1)).greater(token))
+}
+
+/// A kernel that fails at the first sequence, by the offsets in operand `offsets`, for which something is wrong.
+pub(super) fn check(call: &Call<'_>, offsets: usize, is_wrong: impl FnOnce(Unsigned) -> Truth) -> Kernel {
+    Kernel::new().stage(Grid::Items(call.shape(offsets).to_vec()), || {
+        each(count(&call.input(offsets)), |sequence| when(is_wrong(sequence), || fail(sequence)));
+    })
+}
+
+/// A kernel that fails at the first sequence that is not as long as the one that it belongs to.
+pub(super) fn check_lengths(call: &Call<'_>, own: usize, others: usize) -> Kernel {
+    let kernel = check(call, own, |sequence| {
+        let length = |of: usize| {
+            let (first, end) = tokens(&call.input(of), sequence);
+            end - first
+        };
+        length(own).is_not(length(others))
     });
-    low.get()
+    let of = [own, others].map(|k| (call.input_number(k), call.shape(k).to_vec()));
+    kernel.explain(move |evidence, _| {
+        let [own, others] = of.each_ref().map(|(number, shape)| evidence.offsets(*number, shape));
+        same_lengths(&own, &others).expect_err("a sequence that the device found")
+    })
 }

@@ -32,10 +32,13 @@ mod memory;
 mod nested;
 #[cfg(feature = "cuda")]
 mod nvrtc;
+#[cfg(feature = "wgpu")]
+mod operators_on_cards;
 mod precision;
 mod programs;
 #[path = "../support/queued.rs"]
 mod queued;
+mod random;
 mod reference;
 mod rows;
 mod run;

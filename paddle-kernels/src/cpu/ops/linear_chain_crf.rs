@@ -14,7 +14,7 @@ use super::Compile;
 use crate::cpu::id_checks::first_outside;
 use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
-use crate::cpu::number::{Float, double_exp as exp, double_ln as ln};
+use crate::cpu::number::{Float, double_exp as exp, double_ln as ln, double_ln_1p as ln_1p};
 use crate::cpu::operands::{Operands, Reads};
 use crate::cpu::pieces::pieces;
 use crate::cpu::scratch::Scratch;
@@ -89,7 +89,11 @@ fn normalise<const FUSED: bool, T: Float>(isa: Isa, x: &mut [f64], room: &mut [f
     let top = x.iter().fold(f64::NEG_INFINITY, |top, x| if *x > top { *x } else { top });
     x.iter_mut().for_each(|x| *x -= top);
     room.iter_mut().zip(&*x).for_each(|(to, x)| *to = exp::<FUSED, T>(*x));
-    let rest = ln::<FUSED, T>(sum(isa, room));
+    // Next to 1, the power of the largest, the others would lose digits.
+    if let Some(largest) = x.iter().position(|x| *x == 0.0) {
+        room[largest] = 0.0;
+    }
+    let rest = ln_1p::<FUSED, T>(sum(isa, room));
     x.iter_mut().for_each(|x| *x -= rest);
 }
 

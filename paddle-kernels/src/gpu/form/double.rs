@@ -1,5 +1,13 @@
-//! Sums in double precision, of bits: moves add up gradients of any type, and no other type is all that a card has.
+//! Numbers in double precision, as their bits: moves add up gradients of any type, random numbers are rounded from them, and no such
+//! type is all that a card has.
 
+mod arithmetic;
+mod functions;
+
+pub(in crate::gpu) use self::arithmetic::{
+    absolute, divide, less, multiply, of_single, of_whole, square_root, to_single, whole,
+};
+pub(in crate::gpu) use self::functions::{negative_logarithm, sine};
 use super::numbers::{Long, Register, Truth, Unsigned};
 
 /// The bits of a mantissa.

@@ -10,7 +10,7 @@ mod build;
 mod control;
 #[cfg(feature = "cuda")]
 pub(super) mod cuda;
-mod double;
+pub(super) mod double;
 mod functions;
 mod numbers;
 mod print;
@@ -21,7 +21,6 @@ pub(super) use build::{Form, build, operand, scalar, seed};
 pub(super) use control::{
     Shared, Variable, barrier, each, fail, for_each, lane, otherwise, when, workgroup, workgroups,
 };
-pub(super) use double::add as add_doubles;
 pub(super) use numbers::{Float, Long, Register, Signed, Truth, Unsigned, load_word, store_word};
 
 /// The threads of a workgroup.

@@ -114,7 +114,7 @@ impl Float {
     }
 
     /// This number as it was rounded, whatever is done with it.
-    pub(super) fn rounded(self) -> Float {
+    pub(in crate::gpu) fn rounded(self) -> Float {
         Float(compute(Type::Float, Expression::Rounded(self.0)))
     }
 

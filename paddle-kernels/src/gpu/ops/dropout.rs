@@ -4,9 +4,9 @@ use paddle_core::ops::{Dropout, DropoutGrad, Real};
 use paddle_core::plan::Unsupported;
 
 use super::Compile;
-use crate::gpu::form::{Float, Long, Register, Truth, Unsigned, each, scalar};
+use crate::gpu::form::{Float, Long, Register, Truth, Unsigned, each};
 use crate::gpu::kernel::{Grid, Kernel};
-use crate::gpu::random::word;
+use crate::gpu::random::{position_of_row, word};
 use crate::gpu::tensor::{Call, Element};
 use crate::random::dropped_below;
 
@@ -19,15 +19,9 @@ impl Compile for Dropout {
             let divisor = Float::of(self.dropout_implementation.divisor(self.dropout_prob));
             let numbers = (call.inputs() > 1).then(|| call.input(1));
             each(out.elements(), |index| {
-                // The positions of a row's elements follow its number.
                 let at = match &numbers {
                     None => Long::of_unsigned(index),
-                    Some(numbers) => {
-                        let width = scalar(&shape[1..]);
-                        let row = index / width;
-                        let column = Long::of_unsigned(index - row * width);
-                        numbers.load(row).long() * Long::of_unsigned(width) + column
-                    }
+                    Some(numbers) => position_of_row(numbers, index, &shape[1..]),
                 };
                 let kept = match u32::try_from(bound) {
                     Ok(bound) => word(at, call.group.random_stream).greater_equal(Unsigned::of(bound)),

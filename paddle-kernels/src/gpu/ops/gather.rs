@@ -1,16 +1,14 @@
-//! `gather`, `one_hot_v2`, `tile`, `pad`: elements from computed places.
+//! `gather`, `gather_nd`, `one_hot_v2`, `tile`, `pad`: elements from computed places.
 
-use paddle_core::ops::{Gather, GatherGrad, OneHot, Pad, Tile};
+use paddle_core::ops::{Gather, GatherNd, OneHot, Pad, Tile};
 use paddle_core::plan::{Extent, Unsupported};
 use paddle_core::program::DType;
 
 use super::Compile;
-use crate::gpu::form::{
-    Float, Long, Register, Truth, Unsigned, Variable, each, fail, for_each, otherwise, scalar, when,
-};
+use crate::gpu::form::{Float, Long, Register, Truth, Unsigned, each, fail, otherwise, scalar, when};
 use crate::gpu::index::{element, position};
-use crate::gpu::kernel::{Grid, Kernel};
-use crate::gpu::tensor::{Call, Element};
+use crate::gpu::kernel::{Grid, Kernel, unsupported};
+use crate::gpu::tensor::{Call, Element, Tensor};
 use crate::messages::{class_out_of_range, index_out_of_range};
 
 /// The place among the indices that an element of the result belongs to, and its position in `x` without that along the axis.
@@ -32,7 +30,14 @@ fn place(
     (element(&of_number, numbers), source)
 }
 
-fn explained(kernel: Kernel, call: &Call<'_>, size: Extent) -> Kernel {
+/// A kernel that fails at the first index that is out of range.
+pub(super) fn check(call: &Call<'_>, size: Extent) -> Kernel {
+    let kernel = Kernel::new().stage(Grid::Items(call.shape(1).to_vec()), || {
+        let numbers = call.input(1);
+        each(numbers.elements(), |at| {
+            when(!numbers.load(at).long().is_index(scalar(&[size])), || fail(at));
+        });
+    });
     kernel.explain_number(call.input_number(1), move |index, at, sizes| {
         index_out_of_range(index, at, size.get(sizes))
     })
@@ -44,7 +49,7 @@ impl Compile for Gather {
             (self.axis as usize, call.shape(0).to_vec(), call.out_shape(0).to_vec());
         let size = x_shape[axis];
         // Indices are checked also where a result has no elements.
-        let kernel = check(&call, size).stage(Grid::Items(out_shape.clone()), || {
+        Ok(check(&call, size).stage(Grid::Items(out_shape.clone()), || {
             let (x, numbers, out) = (call.input(0), call.input(1), call.output(0));
             each(out.elements(), |index| {
                 let (at, mut source) = place(axis, index, &out_shape, &x_shape, call.shape(1));
@@ -54,58 +59,87 @@ impl Compile for Gather {
                     out.copy(index, &x, element(&source, &x_shape));
                 });
             });
-        });
-        Ok(explained(kernel, &call, size))
+        }))
     }
 }
 
-fn check(call: &Call<'_>, size: Extent) -> Kernel {
-    Kernel::new().stage(Grid::Items(call.shape(1).to_vec()), || {
-        let numbers = call.input(1);
-        each(numbers.elements(), |at| {
-            when(!numbers.load(at).long().is_index(scalar(&[size])), || fail(at));
-        });
-    })
+/// The size of the axis that an index of a list of positions goes along, for a value of this shape: positions have one index for
+/// each of its first axes.
+fn axes_of(shape: &[Extent], positions: &[Extent]) -> Result<usize, Unsupported> {
+    match positions.last() {
+        Some(&Extent::Fixed(length)) if length <= shape.len() => Ok(length),
+        _ => unsupported("positions of an unknown length"),
+    }
 }
 
-impl Compile for GatherGrad {
-    fn is_supported(&self, types: &[DType]) -> bool {
-        types.last() == Some(&DType::F32)
+/// Positions (input 1) in a value (input 0).
+pub(super) struct Positions {
+    /// The axes of the value that they go along.
+    pub(super) axes: Vec<Extent>,
+    /// The other axes.
+    pub(super) inner: Vec<Extent>,
+    /// The axes of their list.
+    pub(super) count: Vec<Extent>,
+}
+
+impl Positions {
+    pub(super) fn new(call: &Call<'_>) -> Result<Self, Unsupported> {
+        let (shape, positions) = (call.shape(0), call.shape(1));
+        let (axes, inner) = shape.split_at(axes_of(shape, positions)?);
+        let count = positions[..positions.len() - 1].to_vec();
+        Ok(Positions { axes: axes.to_vec(), inner: inner.to_vec(), count })
     }
 
-    /// The thread of the first element that an element was taken to adds up the gradients of all, in order.
-    fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
-        let (axis, x_shape, grad_shape) =
-            (self.0.axis as usize, call.shape(0).to_vec(), call.shape(2).to_vec());
-        let size = x_shape[axis];
-        let zeroed = check(&call, size).stage(Grid::Items(x_shape.clone()), || {
-            let out = call.output(0);
-            each(out.elements(), |index| out.clear(index));
-        });
-        let kernel = zeroed.stage(Grid::Items(grad_shape.clone()), || {
-            let (numbers, grad, out) = (call.input(1), call.input(2), call.output(0));
-            let source = |index: Unsigned| {
-                let (at, mut source) = place(axis, index, &grad_shape, &x_shape, call.shape(1));
-                let number = numbers.load(at).long();
-                source[axis] = number.low;
-                (element(&source, &x_shape), number.is_index(scalar(&[size])))
-            };
-            each(grad.elements(), |index| {
-                let (to, exists) = source(index);
-                let is_first = Variable::new(exists);
-                for_each(Unsigned::of(0), index, Unsigned::of(1), |other| {
-                    when(source(other).0.is(to), || is_first.set(Truth::of(false)));
-                });
-                when(is_first.get(), || {
-                    let sum = Variable::new(Float::constant(0.0));
-                    for_each(index, grad.elements(), Unsigned::of(1), |other| {
-                        when(source(other).0.is(to), || sum.set(sum.get() + grad.float(other)));
-                    });
-                    out.set(to, sum.get());
-                });
+    /// The part of the value at a position, which has all elements along the other axes.
+    pub(super) fn part(&self, numbers: &Tensor, at: Unsigned) -> Unsigned {
+        let length = Unsigned::of(self.axes.len() as u32);
+        (0..).zip(&self.axes).fold(Unsigned::of(0), |part, (k, &size)| {
+            part * scalar(&[size]) + numbers.load(at * length + Unsigned::of(k)).long().low
+        })
+    }
+
+    /// Whether a position is inside of the value.
+    pub(super) fn is_inside(&self, numbers: &Tensor, at: Unsigned) -> Truth {
+        let length = Unsigned::of(self.axes.len() as u32);
+        (0..).zip(&self.axes).fold(Truth::of(true), |inside, (k, &size)| {
+            inside & numbers.load(at * length + Unsigned::of(k)).long().is_index(scalar(&[size]))
+        })
+    }
+
+    /// A kernel that fails at the first index that is out of range.
+    pub(super) fn check(&self, call: &Call<'_>) -> Kernel {
+        if self.axes.is_empty() {
+            return Kernel::new();
+        }
+        let kernel = Kernel::new().stage(Grid::Items(call.shape(1).to_vec()), || {
+            let (numbers, length) = (call.input(1), Unsigned::of(self.axes.len() as u32));
+            each(numbers.elements(), |at| {
+                let index = numbers.load(at).long();
+                for (k, &size) in (0..).zip(&self.axes) {
+                    when((at % length).is(Unsigned::of(k)) & !index.is_index(scalar(&[size])), || fail(at));
+                }
             });
         });
-        Ok(explained(kernel, &call, size))
+        let axes = self.axes.clone();
+        kernel.explain_number(call.input_number(1), move |index, at, sizes| {
+            index_out_of_range(index, at, axes[at % axes.len()].get(sizes))
+        })
+    }
+}
+
+impl Compile for GatherNd {
+    fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
+        let positions = Positions::new(&call)?;
+        Ok(positions.check(&call).stage(Grid::Items(call.out_shape(0).to_vec()), || {
+            let (x, numbers, out) = (call.input(0), call.input(1), call.output(0));
+            each(out.elements(), |index| {
+                let width = scalar(&positions.inner);
+                let at = index / width;
+                when(positions.is_inside(&numbers, at), || {
+                    out.copy(index, &x, positions.part(&numbers, at) * width + (index - at * width));
+                });
+            });
+        }))
     }
 }
 

@@ -5,18 +5,23 @@ use paddle_core::plan::{Extent, Unsupported};
 
 use super::Compile;
 use crate::gpu::form::{
-    Float, Long, Truth, Unsigned, Variable, each, fail, for_each, otherwise, scalar, when,
+    Float, Long, Register, Truth, Unsigned, Variable, each, fail, for_each, otherwise, scalar, when,
 };
 use crate::gpu::kernel::{Grid, Kernel};
+use crate::gpu::sort::{bits_below, sort};
 use crate::gpu::tensor::{Call, Tensor};
 use crate::messages::entry_out_of_range;
 
-/// The entry of a row, and whether it is read: not if it is padding. Fails where an id has no entry.
-fn entry(ids: &Tensor, row: Unsigned, count: Extent, padding_idx: i64) -> (Unsigned, Truth) {
+/// The entry of a row, and whether it is read: not if it is padding, or does not exist.
+fn known_entry(ids: &Tensor, row: Unsigned, count: Extent, padding_idx: i64) -> (Unsigned, Truth) {
     let id = ids.load(row).long();
-    let exists = id.is_index(scalar(&[count]));
-    when(!exists, || fail(row));
-    (id.low, exists & !id.is(Long::of(padding_idx)))
+    (id.low, id.is_index(scalar(&[count])) & !id.is(Long::of(padding_idx)))
+}
+
+/// Likewise. Fails where an id has no entry.
+fn entry(ids: &Tensor, row: Unsigned, count: Extent, padding_idx: i64) -> (Unsigned, Truth) {
+    when(!ids.load(row).long().is_index(scalar(&[count])), || fail(row));
+    known_entry(ids, row, count, padding_idx)
 }
 
 fn explained(kernel: Kernel, call: &Call<'_>) -> Kernel {
@@ -44,34 +49,37 @@ impl Compile for LookupTable {
 }
 
 impl Compile for LookupTableGrad {
-    /// The thread of the first row that reads an entry adds up the gradients of all rows that do, in order.
+    /// The ids are sorted: the thread of the first row that reads an entry adds up the gradients of all rows that do, in order.
     fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
-        let table = call.shape(1).to_vec();
-        let zero = Kernel::new().stage(Grid::Items(table.clone()), || {
+        let [ids, table] = [0, 1].map(|k| call.shape(k).to_vec());
+        let zeroed = Kernel::new().stage(Grid::Items(table.clone()), || {
             let out = call.output(0);
             each(out.elements(), |index| out.clear(index));
         });
-        let kernel = zero.stage(Grid::Items(call.shape(2).to_vec()), || {
-            let (ids, grad, out) = (call.input(0), call.input(2), call.output(0));
+        let checked = zeroed.stage(Grid::Items(ids.clone()), || {
+            let ids = call.input(0);
+            each(ids.elements(), |row| {
+                entry(&ids, row, table[0], self.0.padding_idx);
+            });
+        });
+        // What is not read is behind all entries.
+        let number = |row: Unsigned| {
+            let (at, is_read) = known_entry(&call.input(0), row, table[0], self.0.padding_idx);
+            Unsigned::choose(is_read, at, scalar(&table[..1]))
+        };
+        let (kernel, sorted) = sort(checked, call.group, &ids, bits_below(&table[..1]), &number);
+        let kernel = kernel.stage(Grid::Items(call.shape(2).to_vec()), || {
+            let (grad, out) = (call.input(2), call.output(0));
             each(grad.elements(), |index| {
                 let size = scalar(&[table[1]]);
-                let (row, rows) = (index / size, scalar(call.shape(0)));
-                let column = index - row * size;
-                let (at, is_read) = entry(&ids, row, table[0], self.0.padding_idx);
-                let is_first = Variable::new(is_read);
-                when(is_read, || {
-                    for_each(Unsigned::of(0), row, Unsigned::of(1), |other| {
-                        when(ids.load(other).long().low.is(at), || is_first.set(Truth::of(false)));
-                    });
-                });
-                when(is_first.get(), || {
+                let at = index / size;
+                let (column, entry) = (index - at * size, sorted.number(at));
+                when(sorted.is_new(at) & entry.less(scalar(&table[..1])), || {
                     let sum = Variable::new(Float::constant(0.0));
-                    for_each(row, rows, Unsigned::of(1), |other| {
-                        when(ids.load(other).long().low.is(at), || {
-                            sum.set(sum.get() + grad.float(other * size + column));
-                        });
+                    for_each(at, sorted.first(entry + Unsigned::of(1)), Unsigned::of(1), |at| {
+                        sum.set(sum.get() + grad.float(sorted.place(at) * size + column));
                     });
-                    out.set(at * size + column, sum.get());
+                    out.set(entry * size + column, sum.get());
                 });
             });
         });

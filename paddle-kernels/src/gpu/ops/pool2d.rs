@@ -1,13 +1,15 @@
-//! `pool2d` and its gradient: a thread for each element of the result.
+//! `pool2d`, its gradient, and `max_pool2d_with_index`: a thread for each element of the result.
 
-use paddle_core::ops::{Pool2d, Pool2dGrad, PoolKind};
+use paddle_core::ops::{MaxPool2dWithIndex, Pool2d, Pool2dGrad, PoolKind};
 use paddle_core::plan::{Extent, Unsupported};
 
 use super::Compile;
-use crate::gpu::form::{Float, Register, Unsigned, Variable, each, for_each, scalar, when};
+use crate::gpu::form::{
+    Float, Register, Signed, Unsigned, Variable, each, for_each, otherwise, scalar, when,
+};
 use crate::gpu::index::position;
 use crate::gpu::kernel::{Grid, Kernel, unsupported};
-use crate::gpu::tensor::{Call, Tensor};
+use crate::gpu::tensor::{Call, Element, Tensor};
 
 /// How windows cover an axis.
 struct Axis {
@@ -131,6 +133,32 @@ impl Compile for Pool2d {
                     }
                 };
                 out.set(index, result);
+            });
+        }))
+    }
+}
+
+impl Compile for MaxPool2dWithIndex {
+    fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
+        let (pool, images, results) = (self.pool(), call.shape(0).to_vec(), call.out_shape(0).to_vec());
+        let (y, x) = (Axis::new(&pool, 0, &images, &results)?, Axis::new(&pool, 1, &images, &results)?);
+        let last = results.len();
+        Ok(Kernel::new().stage(Grid::Items(results.clone()), || {
+            let (input, out, mask) = (call.input(0), call.output(0), call.output(1));
+            each(out.elements(), |index| {
+                let at = position(index, &results);
+                let (rows, columns) = (y.covered(at[last - 2]), x.covered(at[last - 1]));
+                let (height, width) = (scalar(&[images[last - 2]]), scalar(&[images[last - 1]]));
+                let plane = index / scalar(&results[last - 2..]) * height * width;
+                when(rows.0.less(rows.1) & columns.0.less(columns.1), || {
+                    let best = largest(&input, plane, width, (rows.0, rows.1), (columns.0, columns.1));
+                    out.set(index, input.float(best));
+                    mask.store(index, Element::Signed((best - plane).as_signed()));
+                });
+                otherwise(|| {
+                    out.set(index, Float::constant(0.0));
+                    mask.store(index, Element::Signed(Signed::of(-1)));
+                });
             });
         }))
     }

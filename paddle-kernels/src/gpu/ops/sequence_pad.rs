@@ -5,20 +5,17 @@ use paddle_core::plan::{Extent, Unsupported};
 use paddle_core::program::DType;
 
 use super::Compile;
-use crate::gpu::form::{Float, Unsigned, each, fail, otherwise, scalar, when};
+use crate::gpu::form::{Float, Unsigned, each, otherwise, scalar, when};
 use crate::gpu::kernel::{Grid, Kernel};
-use crate::gpu::sequences::{count, of_token, tokens};
+use crate::gpu::sequences::{self, of_token, tokens};
 use crate::gpu::tensor::Call;
 use crate::messages::enough_places;
 
 /// A kernel that fails at the first sequence with more tokens than there are places.
 fn check(call: &Call<'_>, offsets: usize, places: Extent) -> Kernel {
-    let kernel = Kernel::new().stage(Grid::Items(call.shape(offsets).to_vec()), || {
-        let offsets = call.input(offsets);
-        each(count(&offsets), |sequence| {
-            let (first, end) = tokens(&offsets, sequence);
-            when((end - first).greater(scalar(&[places])), || fail(sequence));
-        });
+    let kernel = sequences::check(call, offsets, |sequence| {
+        let (first, end) = tokens(&call.input(offsets), sequence);
+        (end - first).greater(scalar(&[places]))
     });
     let (number, shape) = (call.input_number(offsets), call.shape(offsets).to_vec());
     kernel.explain(move |evidence, _| {

@@ -92,7 +92,7 @@ impl Backend for Wgpu {
     }
 
     fn supports(&self, op: &Op, types: &[DType]) -> bool {
-        super::ops::supports(op, types)
+        super::supports(op, types)
     }
 
     fn fuses(&self, body: &Op) -> bool {

@@ -20,10 +20,13 @@ pub(super) fn log_sum_exp(row: &[f64]) -> f64 {
     max + row.iter().map(|x| (x - max).exp()).sum::<f64>().ln()
 }
 
-/// The logarithms of the softmax of one row. The largest result is near 0, and keeps its digits.
+/// The logarithms of the softmax of one row. The largest result is near 0, and keeps its digits: next to 1, which is the power of the
+/// largest, those of others would be lost.
 pub(super) fn log_normalise(row: &[f64]) -> Vec<f64> {
     let max = max(row);
-    let rest = log_sum_exp(&row.iter().map(|x| x - max).collect::<Vec<_>>());
+    let largest = row.iter().position(|x| *x == max);
+    let others = row.iter().enumerate().filter(|(at, _)| Some(*at) != largest);
+    let rest = others.map(|(_, x)| (x - max).exp()).sum::<f64>().ln_1p();
     row.iter().map(|x| (x - max) - rest).collect()
 }
 
