@@ -2,17 +2,18 @@
 
 #![allow(unsafe_code, reason = "calls the driver")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{CUdeviceptr, CUevent_flags};
-use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DevicePtr, sys};
+use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DevicePtr, PinnedHostSlice, sys};
 use paddle_core::memory::OutOfMemory;
 use paddle_core::plan::{KernelError, Piece};
 
 use super::compiler::Compiler;
 use super::libraries::Libraries;
+use super::staging::Staging;
 use crate::gpu::card::{Card, CardError};
 use crate::gpu::launch::WORD;
 
@@ -70,6 +71,7 @@ pub(super) struct Device {
     pub(super) stream: Arc<CudaStream>,
     pub(super) compiler: Compiler,
     pub(super) libraries: Libraries,
+    staging: Mutex<Option<Staging>>,
 }
 
 impl Device {
@@ -88,7 +90,7 @@ impl Device {
         let stream = context.new_stream().map_err(driver)?;
         let compiler = Compiler::new(context.compute_capability().map_err(driver)?).map_err(refused)?;
         let libraries = Libraries::new(&stream).map_err(refused)?;
-        Ok(Device { context, stream, compiler, libraries, card })
+        Ok(Device { context, stream, compiler, libraries, staging: Mutex::default(), card })
     }
 
     pub(super) fn allocate(&self, bytes: usize) -> Result<Arc<Memory>, OutOfMemory> {
@@ -100,15 +102,28 @@ impl Device {
 
     /// Copies bytes to the card. They are read before the call returns.
     pub(super) fn upload(&self, from: &[u8], to: &Memory, offset: usize) {
+        // A card that is gone, or does not answer, is an error of the next run.
+        self.context.record_err(self.context.bind_to_thread());
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        if staging.is_none() && Staging::pays(from.len()) {
+            // Where there is no such memory, the driver copies in its own way.
+            *staging = Staging::new(self).ok();
+        }
+        match &mut *staging {
+            Some(staging) if Staging::pays(from.len()) => {
+                let _ = staging.upload(self, from, to, offset);
+            }
+            _ => self.copy_to(from, to, offset),
+        }
+    }
+
+    fn copy_to(&self, from: &[u8], to: &Memory, offset: usize) {
         if from.is_empty() {
             return;
         }
         assert!(offset + from.len() <= to.bytes(), "bytes are copied past the end of a memory");
-        let copied = self.context.bind_to_thread().and_then(|()| {
-            // SAFETY: the bytes are inside of the memory. The driver has read memory of this kind when the call returns.
-            unsafe { result::memcpy_htod_async(to.at(offset), from, self.stream.cu_stream()) }
-        });
-        // A card that is gone is an error of the next run.
+        // SAFETY: the bytes are inside of the memory. The driver has read memory of this kind when the call returns.
+        let copied = unsafe { result::memcpy_htod_async(to.at(offset), from, self.stream.cu_stream()) };
         self.context.record_err(copied);
     }
 
@@ -166,6 +181,14 @@ impl Device {
         }
         Ok(())
     }
+}
+
+/// Memory of the host that the card reads and writes by itself.
+pub(super) fn pinned(context: &Arc<CudaContext>, bytes: usize) -> Result<PinnedHostSlice<u8>, KernelError> {
+    // SAFETY: whatever the memory has in it are bytes; they are written before anybody looks at them. Not memory that combines
+    // writes, which the host reads slowly.
+    unsafe { context.alloc_pinned_with_flags::<u8>(bytes, 0) }
+        .map_err(|_| OutOfMemory::of(bytes).wanted_for("copies between the card and the host").into())
 }
 
 /// What the driver says.

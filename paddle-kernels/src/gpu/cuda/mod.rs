@@ -8,6 +8,7 @@ mod device;
 mod libraries;
 mod products;
 mod queue;
+mod staging;
 
 use std::sync::{Arc, OnceLock};
 

@@ -12,7 +12,7 @@ use paddle_core::plan::{Fault, HostSliceMut, KernelError, Launch, Memories, Toke
 
 use super::Kernel;
 use super::compiler::Function;
-use super::device::{Device, Memory, failure};
+use super::device::{Device, Memory, failure, pinned};
 use crate::gpu::elements;
 use crate::gpu::form::{LANES, cuda};
 use crate::gpu::kernel::Stage;
@@ -176,9 +176,7 @@ impl Queue {
         let wanted = bytes + FAULT_BYTES;
         let mut staging = match self.idle.iter().position(|idle| idle.len() >= wanted) {
             Some(fits) => self.idle.swap_remove(fits),
-            // SAFETY: the bytes are written by the copies below before the host reads them.
-            None => unsafe { self.device.context.alloc_pinned::<u8>(wanted.next_power_of_two()) }
-                .map_err(|_| OutOfMemory::of(wanted).wanted_for("elements that the host reads"))?,
+            None => pinned(&self.device.context, wanted.next_power_of_two())?,
         };
         let to = staging.as_mut_slice().map_err(failure)?;
         let stream = self.device.stream.cu_stream();
