@@ -16,7 +16,7 @@ const REQUIRED: &str = "PADDLE_REQUIRE_NVRTC";
 const CAPABILITIES: [&str; 2] = ["sm_80", "sm_90"];
 
 /// One sample in so many.
-const ONE_IN: usize = 5;
+const ONE_IN: usize = 25;
 
 #[test]
 fn kernels_compile_for_old_and_new_cards() {
@@ -37,7 +37,7 @@ fn kernels_compile_for_old_and_new_cards() {
             }
         }
     }
-    assert!(compiled.len() > 60, "{compiled:?}");
+    assert!(compiled.len() > 30, "{compiled:?}");
 }
 
 #[test]
