@@ -6,8 +6,8 @@ only this folder, `../peers`, the program and a Python with torch are:
     python3 benches/cards/compare.py PROGRAM --ours cuda:0,wgpu:0 --workload W1,W7 --batch 64,1024 --out cells.jsonl
 
 All programs of a workload are started together and stay alive, and each round runs them in turn. So compilers work side by side,
-nothing else works while one is measured, and the figures of a row are from the same seconds. What takes longer than `--minutes` is
-left out, and named."""
+nothing else works while one is measured, and the figures of a row are from the same seconds; but first steps, in which kernels are
+compiled, run beside each other. What takes longer than `--minutes` is left out, and named."""
 
 import argparse
 import json
