@@ -42,7 +42,7 @@ impl Peaks {
         };
         let of_products = rates(backend, [64, 128, 256, 512, 1024, 2048, 4096].map(product));
         // The largest: smaller ones may have come from a cache.
-        let bytes_per_second = rates(backend, [8, 32, 64, 256].map(copy)).pop()?;
+        let bytes_per_second = rates(backend, [8, 32, 64].map(copy)).pop()?;
         let flops_per_second = of_products.into_iter().max_by(f64::total_cmp)?;
         Some(Peaks { flops_per_second, bytes_per_second })
     }
