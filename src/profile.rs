@@ -26,11 +26,12 @@ use crate::train_loop::{NoBatch, ReaderFailed};
 ///
 /// The unit is the *launch*: a group of operators that the backend runs as one kernel, or a move of the runtime, such as
 /// a gather of rows. While a profile is measured, the host waits for each launch, and its time is that from the call of
-/// the backend until then. So launches that a device would work off side by side are measured one by one, and a step
-/// may take longer than without a profile. Its results have the same bits.
+/// the backend until then; a device with a clock of its own says what its work took. So launches that a device would
+/// work off side by side are measured one by one, and a step takes longer than without a profile, on a card many times as
+/// long. Its results have the same bits.
 ///
 /// `Display` prints the time, the launches and the memory. `{}` shows the 30 launches that take longest, `{:#}` all. The
-/// columns are, per step: the time; its share of the step; the number of runs; the bytes of the operands; the
+/// columns are, per step: the time; its share of the step or, by a device's clock, of all launches; the number of runs; the bytes of the operands; the
 /// floating-point operations per second ([`LaunchProfile::flops`] says what counts); the *floor*, which is the share of the
 /// time that the backend needs at least, at its [`Peaks`]; the part of the step; the place in your source; and the
 /// operators, with the first value that they compute. A floor above 100 % means that values came from a cache, which is

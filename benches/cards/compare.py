@@ -6,8 +6,8 @@ only this folder, `../peers`, the program and a Python with torch are:
     python3 benches/cards/compare.py PROGRAM --ours cuda:0,wgpu:0 --workload W1,W7 --batch 64,1024 --out cells.jsonl
 
 All programs of a workload are started together and stay alive, and each round runs them in turn. So compilers work side by side,
-nothing else works while one is measured, and the figures of a row are from the same seconds. What takes longer than `--minutes` is
-left out, and named."""
+nothing else works while one is measured, and the figures of a row are from the same seconds; but first steps, in which kernels are
+compiled, run beside each other. What takes longer than `--minutes` is left out, and named."""
 
 import argparse
 import json
@@ -44,7 +44,7 @@ def parse():
     parser.add_argument("--rounds", type=int, default=3, help="of which the median counts")
     parser.add_argument("--seconds", type=float, default=0.5, help="about what a program takes in a round")
     parser.add_argument("--starts", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="programs that start side by side")
-    parser.add_argument("--patience", type=float, default=120, help="seconds after which a program that is silent is given up")
+    parser.add_argument("--patience", type=float, default=240, help="seconds after which a program that is silent is given up")
     parser.add_argument("--minutes", type=float, default=8, help="after which nothing is begun any more")
     parser.add_argument("--python", default=sys.executable, help="a Python with torch")
     parser.add_argument("--out", help="a file to which a line of JSON is added for each program")

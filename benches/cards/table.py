@@ -1,4 +1,7 @@
-"""What was measured, as lines and as a table."""
+"""What was measured, as lines and as a table. `table.py FILE ..` prints the table of what `compare.py` has written to files."""
+
+import json
+import sys
 
 # From which relative difference of losses on the table says whose they are.
 SUSPICIOUS = 1e-3
@@ -65,3 +68,7 @@ def table(cells):
         fields.append(", ".join(difference(ours, peers, loss) for loss in ("loss_first", "loss_last")))
         rows.append("| " + " | ".join(fields) + " |")
     return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    print(table([json.loads(line) for file in sys.argv[1:] for line in open(file)]))

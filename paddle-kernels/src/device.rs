@@ -1,5 +1,7 @@
 //! A device that is chosen when a program runs: the CPU or a card.
 
+use std::time::Duration;
+
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::Op;
 use paddle_core::plan::{
@@ -262,5 +264,13 @@ impl Backend for Device {
 
     fn finish(&self, queue: &mut Queue) -> Result<(), Fault> {
         on!(self(queue: Queue) | device | device.finish(queue))
+    }
+
+    fn measure(&self, queue: &mut Queue, on: bool) {
+        on!(self(queue: Queue) | device | device.measure(queue, on));
+    }
+
+    fn worked(&self, queue: &mut Queue) -> Option<Duration> {
+        on!(self(queue: Queue) | device | device.worked(queue))
     }
 }

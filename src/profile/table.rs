@@ -30,9 +30,10 @@ impl fmt::Display for Profile {
         let batches: Duration = self.plans.iter().map(|plan| plan.begin).sum();
         let [shared, taking] =
             [in_launches, batches].map(|part| percent(seconds(part), seconds(self.time())));
+        let clock = if self.by_device() { " by the device's clock" } else { "" };
         write!(
             f,
-            "{steps} step{plural}, {step} each: {shared} in {count} launches, {taking} in taking batches, "
+            "{steps} step{plural}, {step} each: {shared} in {count} launches{clock}, {taking} in taking batches, "
         )?;
         writeln!(f, "the rest around them")?;
         if let Some(peaks) = self.peaks() {
@@ -50,7 +51,7 @@ impl fmt::Display for Profile {
         write_columns(f, &lines, NUMBERS)?;
         if let Some(others) = launches.get(shown..).filter(|others| !others.is_empty()) {
             let total: Duration = others.iter().map(|launch| launch.time).sum();
-            let (count, share) = (others.len(), percent(seconds(total), seconds(self.time())));
+            let (count, share) = (others.len(), percent(seconds(total), seconds(self.whole())));
             writeln!(f, "  and {count} other launches, {share} of the time; {{:#}} shows them")?;
         }
         self.plans.iter().try_for_each(|plan| write_memory(f, plan))
@@ -58,6 +59,16 @@ impl fmt::Display for Profile {
 }
 
 impl Profile {
+    /// Whether launches are measured by the device's own clock.
+    fn by_device(&self) -> bool {
+        self.plans.iter().any(|plan| plan.by_device)
+    }
+
+    /// What shares are shares of. Where a device has a clock of its own, a step that waits for each launch says nothing.
+    fn whole(&self) -> Duration {
+        if self.by_device() { self.launches().map(|launch| launch.time).sum() } else { self.time() }
+    }
+
     fn line(&self, launch: &LaunchProfile) -> Vec<String> {
         let steps = self.steps() as f64;
         let rate = launch.flops as f64 / seconds(launch.time) / 1e9;
@@ -65,7 +76,7 @@ impl Profile {
         let floor = self.share_of_floor(launch);
         vec![
             time(seconds(launch.time) / steps),
-            percent(seconds(launch.time), seconds(self.time())),
+            percent(seconds(launch.time), seconds(self.whole())),
             if calls.fract() == 0.0 { format!("{calls}") } else { format!("{calls:.1}") },
             bytes(launch.bytes as f64 / steps),
             if launch.flops > 0 && rate.is_finite() { format!("{rate:.2}") } else { "-".to_string() },

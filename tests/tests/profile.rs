@@ -294,6 +294,41 @@ fn the_table_has_places_of_the_source_and_every_launch_once() {
 }
 
 #[test]
+fn a_device_with_a_clock_of_its_own_says_what_launches_take() {
+    let net = network!(|x: Tensor<f32, _, 3>, y: Tensor<f32, _, 1>| mean(square(fc(x, 1) - y)));
+    let batch = net.batch((0..6).map(|i| net.row([i as f32, 1.0, 2.0], 1.0))).unwrap();
+    let cpu = Cpu::with_threads(1).unwrap();
+    fn profiled<S: TrainableInPart, B: Backend + Clone>(
+        net: &paddle::Network<S>,
+        batch: &paddle::Batch<S>,
+        backend: B,
+    ) -> Profile {
+        let mut parameters = Parameters::create_on(backend, net, 0).unwrap();
+        Trainer::new(Sgd::new(0.1)).profile(net, &mut parameters, [batch; 20], &Options::default()).unwrap()
+    }
+    let profile = profiled(&net, &batch, cpu.clone());
+    assert!(
+        profile.plans().iter().all(|plan| !plan.by_device)
+            && !format!("{profile}").contains("device's clock")
+    );
+    // By its clock each launch takes a nanosecond.
+    let profile = profiled(&net, &batch, Queued(cpu));
+    assert!(profile.plans().iter().all(|plan| plan.by_device), "{profile}");
+    assert!(
+        profile.launches().all(|launch| launch.time == Duration::from_nanos(launch.calls)),
+        "{profile:#}"
+    );
+    let table = format!("{profile:#}");
+    let shares = table.lines().filter(|line| line.contains(" -> ")).map(|line| {
+        let share = line.split(" %").next().and_then(|before| before.split_whitespace().last());
+        share.unwrap().parse::<f64>().unwrap()
+    });
+    // Each share is rounded to a tenth.
+    let (shares, count) = (shares.sum::<f64>(), profile.launches().count());
+    assert!((shares - 100.0).abs() < 0.1 * count as f64, "{shares}\n{table}");
+}
+
+#[test]
 fn errors_are_those_of_steps_and_end_the_measurement() {
     let net = network!(|ids: Tensor<i64, _>| mean(embedding(ids, [10, 4])));
     let (mut parameters, mut trainer) = (Parameters::create(&net).unwrap(), Trainer::new(Sgd::new(0.1)));

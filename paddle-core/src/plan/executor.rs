@@ -316,12 +316,14 @@ impl<B: Backend> Executor<B> {
     /// for each launch before the next, so runs take longer; what they compute stays the same.
     pub fn begin_profile(&mut self, clock: Clock) -> Result<(), OutOfMemory> {
         self.recorder = Some(Box::new(Recorder::new(self.plan.work.len(), clock)?));
+        self.backend.measure(&mut self.queue, true);
         Ok(())
     }
 
     /// Ends to measure. Returns what was measured; none if nothing was to be. The memory is that of the last batch.
     pub fn end_profile(&mut self) -> Option<PlanProfile> {
         let recorder = self.recorder.take()?;
+        self.backend.measure(&mut self.queue, false);
         Some(recorder.finish(&self.plan, self.layouts.last(), &self.state.tapes))
     }
 

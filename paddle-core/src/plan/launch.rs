@@ -19,16 +19,22 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     /// Runs a launch to its end, and records how long it took. Queues are empty before it and behind it, so the time is
-    /// that of this launch alone: of putting it into the queue, of its work, and of waiting for it.
+    /// that of this launch alone: by the device's clock that of its work, by the host's also of putting it into the queue
+    /// and of waiting for it, which on a card may take longer than the work.
     #[cold]
     fn measure(&mut self, code: &LaunchCode<Kernel<B>>) {
         let begun = self.recorder.as_ref().map(|recorder| recorder.now());
         self.enqueue(code);
         // As nothing is launched behind a fault, the first one is still the first when the run ends.
         self.fault = self.drain().err();
+        let worked = match code.kernel {
+            Kernel::Own(_) => self.backend.worked(self.queue),
+            // The fallback is the CPU, and both sides take part in a transfer.
+            Kernel::Fallback(_) | Kernel::Transfer(_) => None,
+        };
         if let (Some(recorder), Some(begun)) = (&mut self.recorder, begun) {
             let work = &self.plan.work[code.number as usize].work;
-            recorder.launched(code.number, begun, work, &self.state.sizes);
+            recorder.launched(code.number, begun, worked, work, &self.state.sizes);
         }
     }
 

@@ -1,5 +1,7 @@
 //! A device for tests that lacks operators, and computes in `f32` alone. The CPU runs the operators, and their values are copied back and forth.
 
+use std::time::Duration;
+
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::Op;
 use paddle_core::plan::{
@@ -137,5 +139,13 @@ impl<B: Backend> Backend for Lacking<B> {
 
     fn finish(&self, queue: &mut B::Queue) -> Result<(), Fault> {
         self.device.finish(queue)
+    }
+
+    fn measure(&self, queue: &mut B::Queue, on: bool) {
+        self.device.measure(queue, on);
+    }
+
+    fn worked(&self, queue: &mut B::Queue) -> Option<Duration> {
+        self.device.worked(queue)
     }
 }

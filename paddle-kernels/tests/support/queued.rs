@@ -76,6 +76,8 @@ pub(crate) struct Queue {
     /// The receivers of the elements of each token.
     reads: BTreeMap<usize, Receiver<Result<Elements, Fault>>>,
     next: usize,
+    /// A nanosecond for each launch that was put into the queue, while it measures: a time that tests know.
+    worked: Option<Duration>,
 }
 
 /// Elements on their way between the host and the device.
@@ -156,7 +158,7 @@ impl Queue {
                 job(&cpu, &mut queue);
             }
         });
-        Queue { jobs, reads: BTreeMap::new(), next: 0 }
+        Queue { jobs, reads: BTreeMap::new(), next: 0, worked: None }
     }
 
     fn put(&self, job: impl FnOnce(&Cpu, &mut <Cpu as Backend>::Queue) + Send + 'static) {
@@ -312,6 +314,9 @@ impl Backend for Queued {
         let (kernel, lent) = (Arc::clone(kernel), Lent::new(launch.locations, memories));
         let (sizes, locations) = (launch.sizes.to_vec(), launch.locations.to_vec());
         let Launch { seed, number, version, .. } = launch;
+        if let Some(worked) = &mut queue.worked {
+            *worked += Duration::from_nanos(1);
+        }
         queue.put(move |cpu, queue| {
             let launch = Launch { sizes: &sizes, locations: &locations, seed, number, version };
             lent.with(|memories| {
@@ -366,5 +371,13 @@ impl Backend for Queued {
         queue.put(move |cpu, queue| to.send(cpu.finish(queue)).expect("the host waits for it"));
         queue.reads.clear();
         finished.recv().expect("the device has finished")
+    }
+
+    fn measure(&self, queue: &mut Queue, on: bool) {
+        queue.worked = on.then_some(Duration::ZERO);
+    }
+
+    fn worked(&self, queue: &mut Queue) -> Option<Duration> {
+        queue.worked.as_mut().map(std::mem::take)
     }
 }

@@ -11,6 +11,7 @@ mod memory;
 mod moves;
 
 use std::fmt;
+use std::time::Duration;
 
 pub use group::{Body, Extent, Group, GroupOp, Layout, Operand, OperandType, Takes};
 pub(super) use host::HostVec;
@@ -264,4 +265,14 @@ pub trait Backend {
     /// Waits for all work in the queue. Errors with the first launch that failed since the last `finish`; the queue
     /// can be used again afterwards.
     fn finish(&self, queue: &mut Self::Queue) -> Result<(), Fault>;
+
+    /// Has the queue measure, or no longer measure, how long the device works on launches: for profiles. A device that has
+    /// done a launch when the call returns needs no clock beside the host's.
+    fn measure(&self, _queue: &mut Self::Queue, _on: bool) {}
+
+    /// How long the device has worked on the launches since the last call, all of which the host has waited for. None if
+    /// the device has no clock, or the queue does not measure.
+    fn worked(&self, _queue: &mut Self::Queue) -> Option<Duration> {
+        None
+    }
 }

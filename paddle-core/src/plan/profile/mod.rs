@@ -28,6 +28,8 @@ pub struct PlanProfile {
     pub parts: Vec<PartEvent>,
     /// The time of all [`begin`](super::Executor::begin)s, in which batches are checked and copied to the device.
     pub begin: Duration,
+    /// Whether the device has a clock of its own, which the times of launches are by.
+    pub by_device: bool,
     /// The memory of values, for the last batch.
     pub memory: MemoryProfile,
 }
@@ -52,7 +54,8 @@ pub struct LaunchProfile {
     pub value: String,
     /// The number of runs.
     pub calls: u64,
-    /// The time of all runs, each from the call of the backend until the host has waited for the work.
+    /// The time of all runs: what the device's own clock says, if it has one, and else from the call of the backend until
+    /// the host has waited for the work.
     pub time: Duration,
     /// The bytes of the operands, over all runs, at the sizes that they had. Each operand counts once, and one that is
     /// changed in place twice. Where only some elements are touched, as of a table that is looked up, these count.
@@ -115,6 +118,7 @@ pub(super) struct Recorder {
     events: Vec<LaunchEvent>,
     parts: Vec<PartEvent>,
     begin: Duration,
+    by_device: bool,
 }
 
 impl Recorder {
@@ -123,16 +127,33 @@ impl Recorder {
         let (mut events, mut parts) = (Vec::new(), Vec::new());
         events.try_grow(PlanProfile::MOST_EVENTS)?;
         parts.try_grow(PlanProfile::MOST_EVENTS)?;
-        Ok(Recorder { clock, totals: try_vec(launches)?, events, parts, begin: Duration::ZERO })
+        Ok(Recorder {
+            clock,
+            totals: try_vec(launches)?,
+            events,
+            parts,
+            begin: Duration::ZERO,
+            by_device: false,
+        })
     }
 
     pub(super) fn now(&self) -> Duration {
         self.clock.now()
     }
 
-    /// Records that a launch, which began at a time, is over.
-    pub(super) fn launched(&mut self, launch: u32, begin: Duration, work: &Work, sizes: &[usize]) {
-        let time = self.now().saturating_sub(begin);
+    /// Records that a launch, which began at a time, is over, and how long the device worked on it, if that is known.
+    pub(super) fn launched(
+        &mut self,
+        launch: u32,
+        begin: Duration,
+        worked: Option<Duration>,
+        work: &Work,
+        sizes: &[usize],
+    ) {
+        let waited = self.now().saturating_sub(begin);
+        self.by_device |= worked.is_some();
+        // The clocks may differ a little in their rates, and what is in a step takes no longer than the step.
+        let time = worked.map_or(waited, |worked| worked.min(waited));
         let total = &mut self.totals[launch as usize];
         total.calls += 1;
         total.time += time;
@@ -161,11 +182,11 @@ impl Recorder {
         layout: Option<&MemoryLayout>,
         tapes: &[Tape; 2],
     ) -> PlanProfile {
-        let Recorder { totals, events, parts, begin, .. } = self;
+        let Recorder { totals, events, parts, begin, by_device, .. } = self;
         let launches = plan.origins.iter().zip(&plan.work).zip(totals);
         let launches = launches.map(|((origin, work), total)| of_launch(plan, origin, work, total)).collect();
         let memory = layout.map(|layout| MemoryProfile::new(plan, layout, tapes)).unwrap_or_default();
-        PlanProfile { launches, events, parts, begin, memory }
+        PlanProfile { launches, events, parts, begin, by_device, memory }
     }
 }
 

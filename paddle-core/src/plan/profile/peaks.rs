@@ -20,8 +20,11 @@ pub struct Peaks {
     pub bytes_per_second: f64,
 }
 
-/// The least time of a run that is measured well; a larger one is not tried then.
-const LONG_ENOUGH: Duration = Duration::from_millis(12);
+/// The least time of a product that is measured well; a larger one is not tried then. A card needs large ones to be busy.
+const LONG_PRODUCT: Duration = Duration::from_millis(4);
+
+/// Likewise of a copy, which has to be larger than caches.
+const LONG_COPY: Duration = Duration::from_millis(12);
 
 /// The runs of each size, of which the fastest counts.
 const RUNS: usize = 4;
@@ -40,9 +43,10 @@ impl Peaks {
             inputs: vec![[mib << 8, 1 << 10]],
             amount: ((2 * mib) << 20) as f64,
         };
-        let of_products = rates(backend, [64, 128, 256, 512, 1024].map(product));
+        let sizes = [64, 128, 256, 512, 1024, 2048, 4096];
+        let of_products = rates(backend, sizes.map(product), LONG_PRODUCT);
         // The largest: smaller ones may have come from a cache.
-        let bytes_per_second = rates(backend, [8, 32, 64].map(copy)).pop()?;
+        let bytes_per_second = rates(backend, [8, 32, 64].map(copy), LONG_COPY).pop()?;
         let flops_per_second = of_products.into_iter().max_by(f64::total_cmp)?;
         Some(Peaks { flops_per_second, bytes_per_second })
     }
@@ -62,12 +66,16 @@ struct Trial {
 }
 
 /// What each trial does in a second, up to the first that takes long enough.
-fn rates<B: Backend + Clone>(backend: &B, trials: impl IntoIterator<Item = Trial>) -> Vec<f64> {
+fn rates<B: Backend + Clone>(
+    backend: &B,
+    trials: impl IntoIterator<Item = Trial>,
+    long_enough: Duration,
+) -> Vec<f64> {
     let mut rates = Vec::new();
     for Trial { op, inputs, amount } in trials {
         let Ok(Some(time)) = fastest(backend, op, &inputs) else { break };
         rates.push(amount / time.as_secs_f64());
-        if time >= LONG_ENOUGH {
+        if time >= long_enough {
             break;
         }
     }
@@ -98,13 +106,14 @@ fn fastest<B: Backend + Clone>(
         let [rows, columns] = inputs[k];
         Feed { values: HostSlice::F32(&values[..rows * columns]), shape: &inputs[k], offsets: &[] }
     })?;
-    let mut times = Vec::with_capacity(RUNS);
+    executor.begin_profile(Clock::start())?;
     for _ in 0..RUNS {
-        let clock = Clock::start();
         executor.run(Part::Compute, &mut Buffers::default())?;
-        times.push(clock.now());
     }
-    Ok(times.into_iter().min().filter(|time| !time.is_zero()))
+    let launches = executor.end_profile().map_or(Vec::new(), |profile| profile.events);
+    let runs = launches.chunks((launches.len() / RUNS).max(1));
+    let times = runs.map(|launches| launches.iter().map(|launch| launch.time).sum::<Duration>());
+    Ok(times.min().filter(|time| !time.is_zero()))
 }
 
 /// The reason does not matter: a profile is without peaks then.
