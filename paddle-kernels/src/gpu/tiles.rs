@@ -33,7 +33,8 @@ impl Tile {
         Tile { rows, columns, part, depth }
     }
 
-    const SMALL: Tile = Tile::new(32, 32, [4, 4], 16);
+    /// Of results with no more than 16 rows, and more.
+    const SMALL: [Tile; 2] = [Tile::new(16, 64, [4, 4], 16), Tile::new(32, 32, [4, 4], 16)];
     /// Of results with no more than 16 columns, 32, and more.
     const LARGE: [Tile; 3] =
         [Tile::new(128, 16, [8, 4], 8), Tile::new(128, 32, [8, 8], 8), Tile::new(64, 64, [8, 8], 8)];
@@ -45,10 +46,8 @@ impl Tile {
 
 /// So many tiles keep a card busy.
 const ENOUGH: usize = 256;
-/// The workgroups among which the terms of a tile are shared.
-const SHARES: u32 = 32;
-/// The terms from which they are.
-const MANY_TERMS: usize = 512;
+/// The terms from which they are shared among workgroups, and the workgroups for each tile.
+const SHARED: [(usize, u32); 2] = [(1 << 9, 16), (1 << 14, 128)];
 
 /// Matrices `[m, n]` of sums of `k` products.
 pub(super) struct Product {
@@ -77,17 +76,18 @@ pub(super) type Store<'a> = &'a dyn Fn(Unsigned, Unsigned, Unsigned, Float);
 enum Kind {
     Large,
     Small,
-    Shared,
+    /// Among so many workgroups for each tile.
+    Shared(u32),
 }
 
 /// What a stage does.
 enum Part {
     /// It computes tiles.
     Tiles(Tile),
-    /// It computes what shares of the terms give to tiles.
-    Shares(Tile),
-    /// It adds up what all shares give.
-    Sum,
+    /// It computes what so many shares of the terms give to tiles.
+    Shares(Tile, u32),
+    /// It adds up what so many shares give.
+    Sum(u32),
 }
 
 /// A stage of products, while it is written.
@@ -107,8 +107,12 @@ impl Product {
             let grid = self.grid(&part);
             kernel.stage(grid, || write(&Stage { product: self, part, scratch }))
         };
+        let small = Tile::SMALL[match *self.m {
+            [Extent::Fixed(..=16)] => 0,
+            _ => 1,
+        }];
         if self.has_library {
-            return stage(kernel, Part::Tiles(Tile::SMALL));
+            return stage(kernel, Part::Tiles(small));
         }
         let large = Tile::LARGE[match *self.n {
             [Extent::Fixed(..=16)] => 0,
@@ -120,8 +124,9 @@ impl Product {
             let (elements, terms) = (product(&elements, sizes), product(&terms, sizes));
             if elements >= ENOUGH * large.elements() {
                 Kind::Large
-            } else if elements <= ENOUGH / 2 * Tile::SMALL.elements() && terms >= MANY_TERMS {
-                Kind::Shared
+            } else if elements <= ENOUGH / 2 * small.elements() {
+                let shared = SHARED.into_iter().rfind(|&(from, _)| terms >= from);
+                shared.map_or(Kind::Small, |(_, shares)| Kind::Shared(shares))
             } else {
                 Kind::Small
             }
@@ -132,14 +137,19 @@ impl Product {
         };
         let first = kernel.stages.len();
         let kernel = stage(kernel, Part::Tiles(large)).if_sizes(first, is(Kind::Large));
-        let kernel = stage(kernel, Part::Tiles(Tile::SMALL)).if_sizes(first + 1, is(Kind::Small));
-        let kernel = stage(stage(kernel, Part::Shares(Tile::SMALL)), Part::Sum);
-        kernel.if_sizes(first + 2, is(Kind::Shared)).scratch_if(self.partial(), is(Kind::Shared))
+        let mut kernel = stage(kernel, Part::Tiles(small)).if_sizes(first + 1, is(Kind::Small));
+        for (at, (_, shares)) in SHARED.into_iter().enumerate() {
+            kernel = stage(stage(kernel, Part::Shares(small, shares)), Part::Sum(shares));
+            kernel = kernel.if_sizes(first + 2 + 2 * at, is(Kind::Shared(shares)));
+        }
+        let is_shared = Arc::new(move |sizes: &[usize]| matches!(kind(sizes), Kind::Shared(_)));
+        let [.., (_, most)] = SHARED;
+        kernel.scratch_if(self.partial(most), is_shared)
     }
 
     /// The shape of what shares give.
-    fn partial(&self) -> Vec<Extent> {
-        [&[Extent::Fixed(SHARES as usize)], &*self.matrices, &self.m, &self.n].concat()
+    fn partial(&self, shares: u32) -> Vec<Extent> {
+        [&[Extent::Fixed(shares as usize)], &*self.matrices, &self.m, &self.n].concat()
     }
 
     fn grid(&self, part: &Part) -> Grid {
@@ -149,8 +159,10 @@ impl Product {
         };
         match part {
             Part::Tiles(tile) => tiles(tile, self.matrices.clone()),
-            Part::Shares(tile) => tiles(tile, [&[Extent::Fixed(SHARES as usize)], &*self.matrices].concat()),
-            Part::Sum => Grid::Items(elements()),
+            Part::Shares(tile, shares) => {
+                tiles(tile, [&[Extent::Fixed(*shares as usize)], &*self.matrices].concat())
+            }
+            Part::Sum(_) => Grid::Items(elements()),
         }
     }
 }
@@ -160,28 +172,28 @@ impl Stage<'_> {
     pub(super) fn write(&self, x: Factor<'_>, y: Factor<'_>, store: Store<'_>) {
         let u = Unsigned::of;
         let [m, n, k] = [&self.product.m, &self.product.n, &self.product.k].map(|extents| scalar(extents));
-        let partial = || {
-            let ty = OperandType::new(DType::F32, self.product.partial());
+        let partial = |shares: u32| {
+            let ty = OperandType::new(DType::F32, self.product.partial(shares));
             Tensor::new(self.scratch, &ty)
         };
         match self.part {
             Part::Tiles(tile) => {
                 self.tiles(tile, u(1), x, y, &|_, matrix, row, column, sum| store(matrix, row, column, sum))
             }
-            Part::Shares(tile) => {
-                let partial = partial();
+            Part::Shares(tile, shares) => {
+                let partial = partial(shares);
                 let matrices = scalar(&self.product.matrices);
-                self.tiles(tile, u(SHARES), x, y, &|share, matrix, row, column, sum| {
+                self.tiles(tile, u(shares), x, y, &|share, matrix, row, column, sum| {
                     partial.set(((share * matrices + matrix) * m + row) * n + column, sum);
                 });
             }
-            Part::Sum => {
-                let (partial, elements) = (partial(), scalar(&self.product.matrices) * m * n);
+            Part::Sum(shares) => {
+                let (partial, elements) = (partial(shares), scalar(&self.product.matrices) * m * n);
                 each(elements, |index| {
                     let sum = Variable::new(Float::constant(0.0));
-                    for_each(u(0), u(SHARES), u(1), |share| {
+                    for_each(u(0), u(shares), u(1), |share| {
                         // Shares behind the last term have none.
-                        let terms = (k + u(SHARES - 1)) / u(SHARES);
+                        let terms = (k + u(shares - 1)) / u(shares);
                         when((share * terms).less(k), || {
                             sum.set(sum.get() + partial.float(share * elements + index));
                         });
@@ -247,7 +259,7 @@ impl Stage<'_> {
                         (0..part[1]).map(|j| right.get(u(above * columns) + column + u(j))).collect();
                     let pairs = xs.iter().flat_map(|&x| ys.iter().map(move |&y| (x, y)));
                     for (sum, (x, y)) in sums.iter().zip(pairs) {
-                        sum.set(sum.get() + x * y);
+                        sum.set(x.multiply_add(y, sum.get()));
                     }
                 }
                 barrier();

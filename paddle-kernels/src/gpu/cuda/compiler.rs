@@ -45,7 +45,7 @@ impl Compiler {
         if let Some(function) = functions().get(&text) {
             return Ok(function.clone());
         }
-        let key = format!("{}\n{}\n{text}", self.version, self.target);
+        let key = format!("{} {} {EXACT}\n{text}", self.version, self.target);
         let code = match self.cache.get(&key) {
             Some(code) => code,
             None => {
@@ -60,6 +60,10 @@ impl Compiler {
         Ok(function)
     }
 }
+
+/// A product in a sum is rounded by itself, unless the form says that it need not be: so a chain of operators has the bits of its operators, and
+/// what is subtracted from itself is zero.
+const EXACT: &str = "--fmad=false";
 
 /// Compiles the kernels of a group for cards of a capability (`sm_90`), without such a card; gives their number.
 ///
@@ -89,7 +93,7 @@ fn compile(text: &str, target: &str) -> Result<Vec<u8>, String> {
     let source = CString::new(text).expect("no text of a kernel contains a zero");
     let program = Program(result::create_program(&source, None).map_err(|error| error.to_string())?);
     // SAFETY: the program was made above, and is destroyed when `program` is dropped.
-    let compiled = unsafe { result::compile_program(program.0, &[target]) };
+    let compiled = unsafe { result::compile_program(program.0, &[target, EXACT]) };
     if let Err(error) = compiled {
         // SAFETY: as above.
         let log = unsafe { result::get_program_log(program.0) }.unwrap_or_default();

@@ -82,6 +82,8 @@ impl Dialect for Cuda {
 
     const BARRIER: &'static str = "__syncthreads()";
 
+    const MULTIPLY_ADD: &'static str = "fmaf";
+
     fn fail(position: Value) -> String {
         format!("fail(fault, words.at[0], v{});", position.0)
     }

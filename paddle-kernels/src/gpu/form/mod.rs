@@ -78,6 +78,8 @@ pub(super) enum Expression {
     Unary(Unary, Value),
     /// An operation on two values of one type.
     Binary(Binary, Value, Value),
+    /// The product of the first two and the third added, which need not be rounded between.
+    MultiplyAdd(Value, Value, Value),
     /// The float, as it was rounded. The compilers of devices may reorder sums and products, but see nothing of this.
     Rounded(Value),
     /// The second value if the first holds, otherwise the third.

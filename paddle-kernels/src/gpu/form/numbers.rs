@@ -113,6 +113,11 @@ impl Float {
         Float(compute(Type::Float, Expression::Float(value)))
     }
 
+    /// The product with a factor and a term added.
+    pub(in crate::gpu) fn multiply_add(self, factor: Float, term: Float) -> Float {
+        Float(compute(Type::Float, Expression::MultiplyAdd(self.0, factor.0, term.0)))
+    }
+
     /// This number as it was rounded, whatever is done with it.
     pub(in crate::gpu) fn rounded(self) -> Float {
         Float(compute(Type::Float, Expression::Rounded(self.0)))

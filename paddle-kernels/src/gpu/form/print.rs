@@ -19,6 +19,9 @@ pub(super) trait Dialect {
     /// What waits for the threads of a workgroup.
     const BARRIER: &'static str;
 
+    /// The function that multiplies and adds.
+    const MULTIPLY_ADD: &'static str;
+
     /// What says that the launch fails at a position.
     fn fail(position: Value) -> String;
 
@@ -137,6 +140,7 @@ impl<D: Dialect> Printer<'_, D> {
             Expression::Binary(operation, Value(left), Value(right)) => {
                 format!("v{left} {} v{right}", symbol(operation))
             }
+            Expression::MultiplyAdd(x, y, z) => format!("{}(v{}, v{}, v{})", D::MULTIPLY_ADD, x.0, y.0, z.0),
             Expression::Rounded(of) => {
                 let bits = D::bits(Type::Unsigned, format_args!("v{}", of.0));
                 D::bits(Type::Float, format_args!("{bits} | {}", self.zero()))

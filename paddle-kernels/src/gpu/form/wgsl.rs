@@ -60,6 +60,8 @@ impl Dialect for Wgsl<'_> {
 
     const BARRIER: &'static str = "workgroupBarrier()";
 
+    const MULTIPLY_ADD: &'static str = "fma";
+
     fn fail(position: Value) -> String {
         format!(
             "atomicMin(&fault[2], v{}); atomicStore(&fault[1], words[0]); atomicStore(&fault[0], 1u);",

@@ -11,6 +11,9 @@ use crate::gpu::kernel::{Conv2dKind, Convolution, Kernel, LibraryCall, unsupport
 use crate::gpu::tensor::{Call, Tensor};
 use crate::gpu::tiles::Product;
 
+/// The elements of filters up to which their gradient is computed by our own kernel in any case.
+const FEW_FILTERS: usize = 4096;
+
 /// The sizes of a convolution: of images `[N, C, H, W]`, filters `[M, C / groups, h, w]`, and results.
 struct Sizes {
     images: [Extent; 4],
@@ -119,6 +122,7 @@ fn at(shape: &[Extent; 4], place: [Unsigned; 4]) -> Unsigned {
 /// Results from images and filters.
 fn forward(call: Call<'_>, sizes: &Sizes) -> Kernel {
     let Sizes { images, filters, results, .. } = sizes;
+    let by_library = sizes.by_library(call, Conv2dKind::Results, [0, 1]);
     let product = Product {
         m: vec![results[0], results[2], results[3]],
         n: vec![Extent::Fixed(sizes.of_group)],
@@ -126,9 +130,8 @@ fn forward(call: Call<'_>, sizes: &Sizes) -> Kernel {
         matrices: sizes.groups(),
         precision: call.group.precision,
         by_terms: [false, true],
-        has_library: call.abilities.convolutions,
+        has_library: by_library.is_some(),
     };
-    let by_library = sizes.by_library(call, Conv2dKind::Results, [0, 1]);
     library::compile(call, by_library, ([0, 1], Rounded::Single), |kernel, store| {
         product.stages(kernel, call.scratch_number(0), |stage| {
             let (x, w) = (call.input(0), call.input(1));
@@ -153,6 +156,7 @@ fn forward(call: Call<'_>, sizes: &Sizes) -> Kernel {
 /// What results give to images: operand `grad` is of the results. It is also what a transposed convolution computes.
 fn backward(call: Call<'_>, sizes: &Sizes, grad: usize) -> Kernel {
     let Sizes { images, filters, results, .. } = sizes;
+    let by_library = sizes.by_library(call, Conv2dKind::Images, [1, grad]);
     let product = Product {
         m: vec![images[0], images[2], images[3]],
         n: vec![filters[1]],
@@ -160,9 +164,8 @@ fn backward(call: Call<'_>, sizes: &Sizes, grad: usize) -> Kernel {
         matrices: sizes.groups(),
         precision: call.group.precision,
         by_terms: [false, false],
-        has_library: call.abilities.convolutions,
+        has_library: by_library.is_some(),
     };
-    let by_library = sizes.by_library(call, Conv2dKind::Images, [1, grad]);
     library::compile(call, by_library, ([1, grad], Rounded::Single), |kernel, store| {
         product.stages(kernel, call.scratch_number(0), |stage| {
             let (grad, w) = (call.input(grad), call.input(1));
@@ -190,6 +193,12 @@ fn backward(call: Call<'_>, sizes: &Sizes, grad: usize) -> Kernel {
 /// The gradient of the filters.
 fn of_filters(call: Call<'_>, sizes: &Sizes) -> Kernel {
     let Sizes { images, filters, results, .. } = sizes;
+    // The terms of few elements are shared by our own kernel, which is faster than cuDNN's that give the same bits in every run.
+    let is_small = filters.iter().try_fold(1, |size, &extent| Some(size * fixed(extent).ok()?));
+    let by_library = match is_small.is_some_and(|size| size <= FEW_FILTERS) {
+        true => None,
+        false => sizes.by_library(call, Conv2dKind::Filters, [0, 2]),
+    };
     let product = Product {
         m: vec![Extent::Fixed(sizes.of_group)],
         n: filters[1..].to_vec(),
@@ -197,9 +206,8 @@ fn of_filters(call: Call<'_>, sizes: &Sizes) -> Kernel {
         matrices: sizes.groups(),
         precision: call.group.precision,
         by_terms: [true, true],
-        has_library: call.abilities.convolutions,
+        has_library: by_library.is_some(),
     };
-    let by_library = sizes.by_library(call, Conv2dKind::Filters, [0, 2]);
     library::compile(call, by_library, ([0, 2], Rounded::Single), |kernel, store| {
         product.stages(kernel, call.scratch_number(0), |stage| {
             let (x, grad) = (call.input(0), call.input(2));
