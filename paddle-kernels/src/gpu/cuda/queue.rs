@@ -36,8 +36,8 @@ pub struct Queue {
     suspects: Suspects<Arc<Memory>>,
     /// A fault that the host has found.
     failed: Option<Fault>,
-    words: Vec<u32>,
-    addresses: Vec<CUdeviceptr>,
+    /// Those of the function that is launched.
+    parameters: Vec<CUdeviceptr>,
 }
 
 impl Queue {
@@ -49,8 +49,7 @@ impl Queue {
             idle: Vec::new(),
             suspects: Suspects::new(),
             failed: None,
-            words: Vec::new(),
-            addresses: Vec::new(),
+            parameters: Vec::new(),
             device,
         };
         queue.forget_fault();
@@ -99,18 +98,18 @@ impl Queue {
             {
                 continue;
             }
-            self.addresses.clear();
-            self.addresses.push(self.fault.at(0));
-            self.addresses.extend(stage.form.operands.iter().map(|&operand| address(operand)));
-            self.words.clear();
-            self.words.resize(cuda::words(&stage.form), 0);
-            put_words(&mut self.words, &stage.form, launch);
+            // Addresses, and behind them words, two in each number.
+            let addresses = 1 + stage.form.operands.len();
+            self.parameters.clear();
+            self.parameters.push(self.fault.at(0));
+            self.parameters.extend(stage.form.operands.iter().map(|&operand| address(operand)));
+            self.parameters.resize(addresses + cuda::words(&stage.form).div_ceil(2), 0);
+            let words = bytemuck::cast_slice_mut(&mut self.parameters[addresses..]);
+            put_words(words, &stage.form, launch);
             let function = self.function(stage, function)?;
-            let mut parameters: Vec<*mut c_void> = Vec::with_capacity(1 + self.addresses.len());
-            parameters.push(self.words.as_mut_ptr().cast());
-            parameters.extend(self.addresses.iter_mut().map(|address| std::ptr::from_mut(address).cast()));
-            // SAFETY: the parameters are those of the function's text: words, and the addresses of memories that live as long
-            // as the work of the stream, since they are freed in the stream. Kernels stay within their operands.
+            let mut parameters = [self.parameters.as_mut_ptr().cast::<c_void>()];
+            // SAFETY: the parameter is that of the function's text: addresses of memories that live as long as the work of the
+            // stream, since they are freed in the stream, and words. Kernels stay within their operands.
             unsafe {
                 result::launch_kernel(
                     function.cu_function(),

@@ -14,7 +14,7 @@ pub(in crate::gpu) fn words(form: &Form) -> usize {
     Word::Size(form.sizes.len() as u32).place(form)
 }
 
-/// The text of a form. The function takes the words of the launch, the fault, and a pointer for each operand that is used.
+/// The text of a form. The function takes addresses, of the fault and of each operand that is used, and behind them the words of the launch.
 pub(in crate::gpu) fn print(form: &Form) -> String {
     let mut text = String::new();
     let printed = header(&mut text, form)
@@ -32,7 +32,8 @@ __device__ __forceinline__ int bits_int(unsigned x) { return (int)x; }
 ";
 
 fn header(text: &mut String, form: &Form) -> fmt::Result {
-    writeln!(text, "struct Words {{ unsigned at[{}]; }};", words(form))?;
+    let operands = form.operands.len();
+    writeln!(text, "struct Launch {{ unsigned* at[{}]; unsigned words[{}]; }};", 1 + operands, words(form))?;
     text.write_str(CASTS)?;
     // Which thread finds a fault first must not matter: the least position is kept, and the number of the launch is there
     // before the sign that something failed.
@@ -42,13 +43,12 @@ fn header(text: &mut String, form: &Form) -> fmt::Result {
          atomicMin(&fault[2], position);\n    atomicExch(&fault[1], launch);\n    __threadfence();\n    \
          atomicExch(&fault[0], 1u);\n}}"
     )?;
-    write!(
+    writeln!(
         text,
-        "extern \"C\" __global__ void __launch_bounds__({LANES}) {ENTRY}(const __grid_constant__ Words words, \
-         unsigned* fault"
+        "extern \"C\" __global__ void __launch_bounds__({LANES}) {ENTRY}(const __grid_constant__ Launch launch) {{"
     )?;
-    (0..form.operands.len()).try_for_each(|operand| write!(text, ", unsigned* m{operand}"))?;
-    writeln!(text, ") {{")?;
+    writeln!(text, "    unsigned* const fault = launch.at[0];")?;
+    (0..operands).try_for_each(|k| writeln!(text, "    unsigned* const m{k} = launch.at[{}];", 1 + k))?;
     for (number, array) in form.shared.iter().enumerate() {
         writeln!(text, "    __shared__ {} s{number}[{}];", Cuda::name(array.element), array.length)?;
     }
@@ -56,7 +56,7 @@ fn header(text: &mut String, form: &Form) -> fmt::Result {
     writeln!(
         text,
         "    if (*(volatile unsigned*)&fault[0] != 0u) {{\n        __threadfence();\n        \
-         if (*(volatile unsigned*)&fault[1] != words.at[0]) {{ return; }}\n    }}"
+         if (*(volatile unsigned*)&fault[1] != launch.words[0]) {{ return; }}\n    }}"
     )
 }
 
@@ -85,7 +85,7 @@ impl Dialect for Cuda {
     const MULTIPLY_ADD: &'static str = "fmaf";
 
     fn fail(position: Value) -> String {
-        format!("fail(fault, words.at[0], v{});", position.0)
+        format!("fail(fault, launch.words[0], v{});", position.0)
     }
 
     fn thread(number: Thread) -> &'static str {
@@ -100,7 +100,7 @@ impl Dialect for Cuda {
         match word {
             // The pointers are those of operands.
             Word::Offset(_) => "0u".into(),
-            word => format!("words.at[{}]", word.place(form)),
+            word => format!("launch.words[{}]", word.place(form)),
         }
     }
 
