@@ -4,6 +4,7 @@ mod cache;
 mod compiler;
 #[cfg(feature = "cudnn")]
 mod convolutions;
+mod copies;
 mod device;
 mod libraries;
 mod products;
@@ -15,8 +16,8 @@ use std::sync::{Arc, OnceLock};
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::Op;
 use paddle_core::plan::{
-    Backend, Fault, Group, HostSlice, HostSliceMut, Launch, Location, Memories, Piece, Precision, Token,
-    Unsupported,
+    Backend, Body, Extent, Fault, Group, HostSlice, HostSliceMut, Launch, Location, Memories, Move, Piece,
+    Precision, Token, Unsupported,
 };
 use paddle_core::program::DType;
 
@@ -68,6 +69,15 @@ pub struct Kernel {
     kernel: super::Kernel,
     /// Of each stage, once it was launched.
     functions: Vec<OnceLock<Function>>,
+    /// The value that it copies, if that is all it does.
+    copies: Option<CopiedValue>,
+}
+
+/// A value that is copied.
+struct CopiedValue {
+    /// Of both operands: as much is copied as both have.
+    shapes: [Vec<Extent>; 2],
+    element_bytes: usize,
 }
 
 impl Kernel {
@@ -114,7 +124,11 @@ impl Backend for Cuda {
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
         let kernel = super::compile(group, ABILITIES)?;
         let functions = kernel.stages.iter().map(|_| OnceLock::new()).collect();
-        Ok(Kernel { kernel, functions })
+        let copies = matches!(group.body, Some(Body::Move(Move::Copy))).then(|| CopiedValue {
+            shapes: [group.inputs[0].shape.clone(), group.outputs[0].shape.clone()],
+            element_bytes: self.element_bytes(group.inputs[0].dtype),
+        });
+        Ok(Kernel { kernel, functions, copies })
     }
 
     fn allocate(&self, bytes: usize) -> Result<Buffer, OutOfMemory> {
@@ -146,11 +160,12 @@ impl Backend for Cuda {
 
     fn rearrange(
         &self,
-        _: &mut Queue,
+        queue: &mut Queue,
         buffer: &mut Buffer,
         bytes: usize,
         pieces: &[Piece],
     ) -> Result<(), OutOfMemory> {
+        queue.flush();
         let arranged = self.allocate(bytes)?;
         self.device.copy(&buffer.memory, &arranged.memory, pieces);
         *buffer = arranged;
@@ -178,7 +193,14 @@ impl Backend for Cuda {
         queue.read(&memories.get(at.memory).memory, at.offset, count * self.element_bytes(dtype))
     }
 
-    fn write(&self, _: &mut Queue, from: HostSlice<'_>, to: Location, memories: &mut Memories<'_, Buffer>) {
+    fn write(
+        &self,
+        queue: &mut Queue,
+        from: HostSlice<'_>,
+        to: Location,
+        memories: &mut Memories<'_, Buffer>,
+    ) {
+        queue.flush();
         let buffer = memories.get_mut(to.memory).expect("memory is written that others read");
         self.device.upload(&elements::to_words(from), &buffer.memory, to.offset);
     }

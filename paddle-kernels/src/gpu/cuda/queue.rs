@@ -8,14 +8,15 @@ use std::sync::{Arc, OnceLock};
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaEvent, PinnedHostSlice, result};
 use paddle_core::memory::OutOfMemory;
-use paddle_core::plan::{Fault, HostSliceMut, KernelError, Launch, Memories, Token};
+use paddle_core::plan::{Fault, HostSliceMut, KernelError, Launch, Memories, Memory, Token};
 
 use super::Kernel;
 use super::compiler::Function;
-use super::device::{Device, Memory, failure, pinned};
+use super::copies::{Copies, Copy};
+use super::device::{Device, Memory as DeviceMemory, failure, pinned};
 use crate::gpu::elements;
 use crate::gpu::form::{LANES, cuda};
-use crate::gpu::kernel::Stage;
+use crate::gpu::kernel::{Stage, product};
 use crate::gpu::launch::{FAULT_BYTES, NO_FAULT, Place, Suspects, offset, put_words};
 
 /// What the host has asked for: elements, and behind them the fault.
@@ -28,12 +29,13 @@ struct Read {
 /// Launches and copies of one executor.
 pub struct Queue {
     device: Arc<Device>,
-    fault: Arc<Memory>,
-    scratch: Vec<Arc<Memory>>,
+    fault: Arc<DeviceMemory>,
+    scratch: Vec<Arc<DeviceMemory>>,
     reads: Vec<Option<Read>>,
     /// Memory of the host that was read into, for the next time.
     idle: Vec<PinnedHostSlice<u8>>,
-    suspects: Suspects<Arc<Memory>>,
+    suspects: Suspects<Arc<DeviceMemory>>,
+    copies: Copies,
     /// A fault that the host has found.
     failed: Option<Fault>,
     /// Those of the function that is launched.
@@ -48,6 +50,7 @@ impl Queue {
             reads: Vec::new(),
             idle: Vec::new(),
             suspects: Suspects::new(),
+            copies: Copies::default(),
             failed: None,
             parameters: Vec::new(),
             device,
@@ -76,14 +79,38 @@ impl Queue {
         self.suspects.add(&kernel.kernel, launch, |memory| memories.get(memory).memory.clone());
     }
 
+    /// Launches the copies that wait.
+    pub(super) fn flush(&mut self) {
+        if self.failed.is_none()
+            && let Err(error) = self.copies.flush(&self.device)
+        {
+            self.failed = Some(Fault { launch: 0, error });
+        }
+    }
+
     fn put(
         &mut self,
         kernel: &Kernel,
         launch: Launch<'_>,
         memories: &Memories<'_, super::Buffer>,
     ) -> Result<(), KernelError> {
-        self.grow_scratch(kernel, launch)?;
         self.device.context.bind_to_thread().map_err(failure)?;
+        let outlives =
+            launch.locations.iter().any(|at| matches!(at.memory, Memory::Parameter(_) | Memory::State(_)));
+        if let Some(value) = &kernel.copies
+            && !outlives
+        {
+            let [from, to] = [0, 1].map(|operand| {
+                let location = launch.locations[operand];
+                memories.get(location.memory).memory.at(location.offset)
+            });
+            let count = value.shapes.iter().map(|shape| product(shape, launch.sizes)).min().unwrap_or(0);
+            return self.copies.add(&self.device, Copy { from, to, bytes: count * value.element_bytes });
+        }
+        self.copies.flush(&self.device)?;
+        self.grow_scratch(kernel, launch)?;
+        // Behind a launch that failed nothing may change what outlives the run. Whatever else is computed, nobody gets to see.
+        let fault = if outlives || kernel.kernel.explain.is_some() { self.fault.at(0) } else { 0 };
         for (stage, function) in kernel.stages() {
             let groups = stage.groups(launch.sizes);
             if groups == 0 {
@@ -101,7 +128,7 @@ impl Queue {
             // Addresses, and behind them words, two in each number.
             let addresses = 1 + stage.form.operands.len();
             self.parameters.clear();
-            self.parameters.push(self.fault.at(0));
+            self.parameters.push(fault);
             self.parameters.extend(stage.form.operands.iter().map(|&operand| address(operand)));
             self.parameters.resize(addresses + cuda::words(&stage.form).div_ceil(2), 0);
             let words = bytemuck::cast_slice_mut(&mut self.parameters[addresses..]);
@@ -154,7 +181,8 @@ impl Queue {
         Ok(())
     }
 
-    pub(super) fn read(&mut self, from: &Memory, offset: usize, bytes: usize) -> Token {
+    pub(super) fn read(&mut self, from: &DeviceMemory, offset: usize, bytes: usize) -> Token {
+        self.flush();
         let read = match self.failed {
             Some(_) => None,
             None => match self.ask(from, offset, bytes) {
@@ -170,7 +198,7 @@ impl Queue {
     }
 
     /// Copies bytes and the fault to memory of the host.
-    fn ask(&mut self, from: &Memory, offset: usize, bytes: usize) -> Result<Read, KernelError> {
+    fn ask(&mut self, from: &DeviceMemory, offset: usize, bytes: usize) -> Result<Read, KernelError> {
         assert!(offset + bytes <= from.bytes(), "bytes are read behind the end of a memory");
         let wanted = bytes + FAULT_BYTES;
         let mut staging = match self.idle.iter().position(|idle| idle.len() >= wanted) {
@@ -216,6 +244,7 @@ impl Queue {
     }
 
     pub(super) fn finish(&mut self) -> Result<(), Fault> {
+        self.flush();
         self.reads.clear();
         if self.failed.is_none() {
             let fault = self.fault.clone();
@@ -223,6 +252,7 @@ impl Queue {
             self.look(taken);
         }
         self.suspects.clear();
+        self.copies.forget();
         match self.failed.take() {
             None => Ok(()),
             Some(fault) => {
@@ -234,7 +264,7 @@ impl Queue {
 
     /// Finds the error behind the words of a fault, if there is one.
     fn look(&mut self, fault: Result<Vec<u32>, KernelError>) {
-        let read = |memory: &Arc<Memory>, at: usize| {
+        let read = |memory: &Arc<DeviceMemory>, at: usize| {
             // A card that is gone has other errors.
             let bytes = self.device.download(memory, at, size_of::<i64>()).unwrap_or_default();
             bytes.try_into().map_or(0, i64::from_ne_bytes)

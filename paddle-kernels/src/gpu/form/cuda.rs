@@ -52,10 +52,10 @@ fn header(text: &mut String, form: &Form) -> fmt::Result {
     for (number, array) in form.shared.iter().enumerate() {
         writeln!(text, "    __shared__ {} s{number}[{}];", Cuda::name(array.element), array.length)?;
     }
-    // Behind a launch that failed nothing is written. Within it all threads go on.
+    // Behind a launch that failed nothing is written, if that would outlive the run. Within it all threads go on.
     writeln!(
         text,
-        "    if (*(volatile unsigned*)&fault[0] != 0u) {{\n        __threadfence();\n        \
+        "    if (fault != nullptr && *(volatile unsigned*)&fault[0] != 0u) {{\n        __threadfence();\n        \
          if (*(volatile unsigned*)&fault[1] != launch.words[0]) {{ return; }}\n    }}"
     )
 }
