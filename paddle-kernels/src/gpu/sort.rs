@@ -12,8 +12,9 @@ use super::tensor::{Element, Tensor};
 /// The bits of a digit.
 const DIGIT_BITS: u32 = 4;
 const DIGITS: u32 = 1 << DIGIT_BITS;
-/// The numbers of a part.
+/// The least numbers of a part, and the most parts: one workgroup adds up their counts.
 const PART: u32 = 32;
+const MOST_PARTS: u32 = 4096;
 /// The words of scratch for each number: two copies of the numbers and of their places, and the counts of the parts' digits.
 const WORDS: usize = 20;
 
@@ -77,8 +78,13 @@ impl Sorted {
         scalar(&self.count)
     }
 
+    /// The numbers of a part.
+    fn part(&self) -> Unsigned {
+        ((self.len() + Unsigned::of(MOST_PARTS - 1)) / Unsigned::of(MOST_PARTS)).max_with(Unsigned::of(PART))
+    }
+
     fn parts(&self) -> Unsigned {
-        (self.len() + Unsigned::of(PART - 1)) / Unsigned::of(PART)
+        (self.len() + self.part() - Unsigned::of(1)) / self.part()
     }
 
     /// A word of one of the arrays in the scratch, all of which are as long as there are numbers.
@@ -97,8 +103,8 @@ impl Sorted {
 
     fn each_part(&self, write: impl FnOnce(Unsigned, Unsigned, Unsigned)) {
         each(self.parts(), |part| {
-            let first = part * Unsigned::of(PART);
-            write(part, first, (first + Unsigned::of(PART)).least(self.len()));
+            let first = part * self.part();
+            write(part, first, (first + self.part()).least(self.len()));
         });
     }
 

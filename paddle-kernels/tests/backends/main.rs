@@ -26,6 +26,7 @@ mod indices_out_of_range;
 mod lacking;
 mod large;
 mod layouts;
+mod lengths;
 mod loops;
 mod machines;
 mod memory;

@@ -1,12 +1,16 @@
 //! The part of `OPERATORS.md` that says which operators cards lack. `UPDATE_GOLDEN=1` rewrites it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use paddle_core::ops::Op;
 use paddle_core::plan::Backend;
 use paddle_core::program::DType;
 use paddle_kernels::{Cpu, gpu};
+
+use crate::draw::Draw;
+use crate::run::Case;
+use crate::samples::every_sample;
 
 const HEADING: &str = "\n## On cards\n";
 
@@ -21,20 +25,34 @@ of the plan shows where.
 | --- | --- |
 ";
 
+/// Who runs an operator that has no kernel for cards.
+fn instead(op: &Op) -> &'static str {
+    match op {
+        Op::Custom(_) => "the CPU: its kernel is a function of the user's",
+        op if Cpu::with_threads(1).unwrap().supports(op, &[DType::F32; 16]) => "the CPU",
+        _ => "the runtime, on all devices",
+    }
+}
+
 #[test]
 fn the_table_lists_what_cards_lack() {
-    let cpu = Cpu::with_threads(1).unwrap();
-    let types = [DType::F32; 16];
-    let mut lacking: BTreeMap<&str, &str> = BTreeMap::new();
-    for op in Op::prototypes().iter().filter(|op| !gpu::supports(op, &types)) {
-        let who = match op {
-            Op::Custom(_) => "the CPU: its kernel is a function of the user's",
-            op if cpu.supports(op, &types) => "the CPU",
-            _ => "the runtime, on all devices",
-        };
-        lacking.insert(op.name(), who);
+    let mut lacking: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for op in Op::prototypes().iter().filter(|op| !gpu::supports(op, &[DType::F32; 16])) {
+        lacking.entry(op.name()).or_default().insert(instead(op).into());
     }
-    let rows: String = lacking.iter().map(|(name, who)| format!("| `{name}` | {who} |\n")).collect();
+    // Of some operators, cards lack some types.
+    for sample in every_sample().iter().filter(|sample| gpu::supports(&sample.op, &[DType::F32; 16])) {
+        let case = Case::of(sample, &mut Draw::new(1));
+        let operator = case.group.operators().next().expect("a case has an operator");
+        let operands = operator.inputs.iter().chain(&operator.outputs);
+        let types: Vec<DType> = operands.map(|&operand| case.group.ty(operand).dtype).collect();
+        if !types.contains(&DType::F64) && !gpu::supports(&sample.op, &types) {
+            let row = format!("{}, of `{}`", instead(&sample.op), types[0]);
+            lacking.entry(sample.op.name()).or_default().insert(row);
+        }
+    }
+    let cell = |who: &BTreeSet<String>| who.iter().cloned().collect::<Vec<_>>().join("; ");
+    let rows: String = lacking.iter().map(|(name, who)| format!("| `{name}` | {} |\n", cell(who))).collect();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("OPERATORS.md");
     let all = std::fs::read_to_string(&path).unwrap();
     let written = all.find(HEADING).map_or("", |at| &all[at..]);

@@ -280,6 +280,8 @@ fn wide() -> Vec<Sample> {
             Sample::of(Transpose { perm: vec![1, 0, 2] }).dense(&[length, 17, 2]),
             Sample::of(TopK { k: Some(2), axis: 1, largest: true }).rows(l, &[37]),
             Sample::of(TopK { k: None, axis: 1, largest: false }).rows(3, &[length]),
+            Sample::of(TopK { k: Some(1 + length / 20), axis: 1, largest: false }).rows(2, &[9 * length, 3]),
+            Sample::of(TopK { k: Some(1 + length / 2), axis: 2, largest: true }).rows(2, &[2, 9 * length]),
             Sample::of(TopK { k: None, axis: 1, largest: true }).rows(2, &[length, 3]).dtype(DType::I64),
             Sample::of(LookupTable { padding_idx: 0 })
                 .rows(l, &[3])

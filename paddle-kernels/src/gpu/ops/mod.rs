@@ -43,6 +43,7 @@ use paddle_core::ops::*;
 use paddle_core::plan::{Body, Group, Unsupported};
 use paddle_core::program::DType;
 
+use super::form::{Float, Long, Signed, Truth};
 use super::kernel::{Abilities, Kernel, unsupported};
 use super::tensor::{Call, Element};
 
@@ -126,6 +127,17 @@ pub(super) fn compile(group: &Group, abilities: Abilities) -> Result<Kernel, Uns
 pub(super) fn add(x: Element, y: Element) -> Element {
     let sum = Binary { kind: BinaryKind::Add }.evaluate(&[x, y], DType::F32);
     sum.expect("sums are of numbers")
+}
+
+/// A number of the program as an element of this type; a fraction is truncated to a whole number.
+fn constant(value: f64, dtype: DType) -> Element {
+    match dtype {
+        DType::F32 => Element::Float(Float::of(value)),
+        DType::I32 => Element::Signed(Signed::of(value as i32)),
+        DType::I64 => Element::Long(Long::of(value as i64)),
+        DType::Bool => Element::Truth(Truth::of(value != 0.0)),
+        DType::F64 => panic!("kernels compute nothing in double precision"),
+    }
 }
 
 /// Operators that run elsewhere.

@@ -56,12 +56,11 @@ impl Compile for SequenceConcat {
 impl Compile for SequenceConcatGrad {
     fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
         let mut kernel = checked(&call);
-        for k in 0..2 {
+        for (k, &own) in OFFSETS[..2].iter().enumerate() {
             let shape = call.out_shape(k).to_vec();
             kernel = kernel.stage(Grid::Items(shape.clone()), || {
                 let (grad, out) = (call.input(2), call.output(k));
-                let [of_x, own, of_both] =
-                    [OFFSETS[0], OFFSETS[k], OFFSETS[2]].map(|offsets| call.input(offsets));
+                let [of_x, own, of_both] = [OFFSETS[0], own, OFFSETS[2]].map(|offsets| call.input(offsets));
                 each(out.elements(), |index| {
                     let width = scalar(&shape[1..]);
                     let token = index / width;

@@ -1,11 +1,10 @@
 //! `sequence_pad`, `sequence_unpad`.
 
-use paddle_core::ops::{Real, SequencePad, SequenceUnpad};
+use paddle_core::ops::{SequencePad, SequenceUnpad};
 use paddle_core::plan::{Extent, Unsupported};
-use paddle_core::program::DType;
 
-use super::Compile;
-use crate::gpu::form::{Float, Unsigned, each, otherwise, scalar, when};
+use super::{Compile, constant};
+use crate::gpu::form::{Unsigned, each, otherwise, scalar, when};
 use crate::gpu::kernel::{Grid, Kernel};
 use crate::gpu::sequences::{self, of_token, tokens};
 use crate::gpu::tensor::Call;
@@ -25,10 +24,6 @@ fn check(call: &Call<'_>, offsets: usize, places: Extent) -> Kernel {
 }
 
 impl Compile for SequencePad {
-    fn is_supported(&self, types: &[DType]) -> bool {
-        types[0] == DType::F32
-    }
-
     fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
         let shape = call.out_shape(0).to_vec();
         Ok(check(&call, 1, shape[1]).stage(Grid::Items(shape.clone()), || {
@@ -42,7 +37,7 @@ impl Compile for SequencePad {
                 when(place.less(end - first), || {
                     out.copy(index, &x, (first + place) * width + (index - at * width))
                 });
-                otherwise(|| out.set(index, Float::of(self.pad_value)));
+                otherwise(|| out.store(index, constant(self.pad_value, out.dtype)));
             });
         }))
     }

@@ -1,14 +1,13 @@
 //! What takes tokens of sequences, or counts them: `sequence_expand_as`, `sequence_reverse`, `sequence_range`, `sequence_length`,
 //! `sequence_window`.
 
-use paddle_core::ops::Real;
 use paddle_core::ops::{
     SequenceExpandAs, SequenceLength, SequenceRange, SequenceReverse, SequenceWindow, SequenceWindowGrad,
 };
 use paddle_core::plan::Unsupported;
 use paddle_core::program::DType;
 
-use super::Compile;
+use super::{Compile, constant};
 use crate::gpu::form::{Float, Long, Signed, Unsigned, Variable, each, for_each, otherwise, scalar, when};
 use crate::gpu::kernel::{Grid, Kernel};
 use crate::gpu::sequences::{of_token, tokens};
@@ -74,10 +73,6 @@ fn near(value: i64) -> i32 {
 }
 
 impl Compile for SequenceWindow {
-    fn is_supported(&self, types: &[DType]) -> bool {
-        types[0] == DType::F32
-    }
-
     fn compile(&self, call: Call<'_>) -> Result<Kernel, Unsupported> {
         let (shape, of_out) = (call.shape(0).to_vec(), call.out_shape(0).to_vec());
         Ok(Kernel::new().stage(Grid::Items(of_out.clone()), || {
@@ -92,7 +87,7 @@ impl Compile for SequenceWindow {
                 let at = token.as_signed() + place.as_signed() + Signed::of(near(self.start));
                 let is_there = at.greater_equal(first.as_signed()) & at.less(end.as_signed());
                 when(is_there, || out.copy(index, &x, at.as_unsigned() * width + (within - place * width)));
-                otherwise(|| out.set(index, Float::of(self.pad_value)));
+                otherwise(|| out.store(index, constant(self.pad_value, out.dtype)));
             });
         }))
     }
