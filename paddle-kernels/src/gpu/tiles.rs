@@ -46,8 +46,22 @@ impl Tile {
 
 /// So many tiles keep a card busy.
 const ENOUGH: usize = 256;
-/// The terms from which they are shared among workgroups, and the workgroups for each tile.
-const SHARED: [(usize, u32); 2] = [(1 << 9, 16), (1 << 14, 128)];
+/// When the terms of tiles are shared among workgroups.
+struct Sharing {
+    /// From so many terms,
+    terms: usize,
+    /// up to so many elements,
+    elements: usize,
+    /// and among how many workgroups for each tile.
+    workgroups: u32,
+}
+
+/// The last one that applies is taken. More workgroups keep more sums.
+const SHARED: [Sharing; 3] = [
+    Sharing { terms: 1 << 9, elements: 1 << 17, workgroups: 16 },
+    Sharing { terms: 1 << 14, elements: 1 << 15, workgroups: 128 },
+    Sharing { terms: 1 << 17, elements: 1 << 12, workgroups: 512 },
+];
 
 /// Matrices `[m, n]` of sums of `k` products.
 pub(super) struct Product {
@@ -94,7 +108,7 @@ enum Part {
 pub(super) struct Stage<'a> {
     product: &'a Product,
     part: Part,
-    /// The number of the scratch in which there are the sums of shares.
+    /// The number of the first scratch with sums of shares. There is one for each way in which they are shared.
     scratch: usize,
 }
 
@@ -124,9 +138,10 @@ impl Product {
             let (elements, terms) = (product(&elements, sizes), product(&terms, sizes));
             if elements >= ENOUGH * large.elements() {
                 Kind::Large
-            } else if elements <= ENOUGH / 2 * small.elements() {
-                let shared = SHARED.into_iter().rfind(|&(from, _)| terms >= from);
-                shared.map_or(Kind::Small, |(_, shares)| Kind::Shared(shares))
+            } else if elements < ENOUGH / 2 * small.elements() {
+                let applies = |of: &&Sharing| terms >= of.terms && elements <= of.elements;
+                let shared = SHARED.iter().rfind(applies);
+                shared.map_or(Kind::Small, |of| Kind::Shared(of.workgroups))
             } else {
                 Kind::Small
             }
@@ -138,13 +153,13 @@ impl Product {
         let first = kernel.stages.len();
         let kernel = stage(kernel, Part::Tiles(large)).if_sizes(first, is(Kind::Large));
         let mut kernel = stage(kernel, Part::Tiles(small)).if_sizes(first + 1, is(Kind::Small));
-        for (at, (_, shares)) in SHARED.into_iter().enumerate() {
-            kernel = stage(stage(kernel, Part::Shares(small, shares)), Part::Sum(shares));
-            kernel = kernel.if_sizes(first + 2 + 2 * at, is(Kind::Shared(shares)));
+        for (at, &Sharing { workgroups, .. }) in SHARED.iter().enumerate() {
+            let is_shared = is(Kind::Shared(workgroups));
+            kernel = stage(stage(kernel, Part::Shares(small, workgroups)), Part::Sum(workgroups));
+            kernel = kernel.if_sizes(first + 2 + 2 * at, is_shared.clone());
+            kernel = kernel.scratch_if(self.partial(workgroups), is_shared);
         }
-        let is_shared = Arc::new(move |sizes: &[usize]| matches!(kind(sizes), Kind::Shared(_)));
-        let [.., (_, most)] = SHARED;
-        kernel.scratch_if(self.partial(most), is_shared)
+        kernel
     }
 
     /// The shape of what shares give.
@@ -174,7 +189,9 @@ impl Stage<'_> {
         let [m, n, k] = [&self.product.m, &self.product.n, &self.product.k].map(|extents| scalar(extents));
         let partial = |shares: u32| {
             let ty = OperandType::new(DType::F32, self.product.partial(shares));
-            Tensor::new(self.scratch, &ty)
+            let at =
+                SHARED.iter().position(|of| of.workgroups == shares).expect("one of the numbers there are");
+            Tensor::new(self.scratch + at, &ty)
         };
         match self.part {
             Part::Tiles(tile) => {
