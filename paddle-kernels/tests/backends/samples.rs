@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::ops::{
     Binary, BinaryKind, Compare, CompareKind, Concat, Contract, CrfDecoding, CrossEntropy, CrossEntropyGrad,
-    GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad, LinearChainCrf, LinearChainCrfGrad, LookupTable,
-    LookupTableGrad, LossGrad, LossKind, Matmul, Op, PoolType, RankLoss, Reduce, ReduceKind, Sample,
-    SampleInput, Scale, SequenceConcatGrad, SequenceGatherGrad, SequencePool, SequencePoolGrad,
+    CumSum, GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad, LinearChainCrf, LinearChainCrfGrad,
+    LookupTable, LookupTableGrad, LossGrad, LossKind, Matmul, Op, PoolType, RankLoss, Reduce, ReduceKind,
+    Sample, SampleInput, Scale, SequenceConcatGrad, SequenceGatherGrad, SequencePool, SequencePoolGrad,
     SequenceSoftmax, SequenceWindow, SequenceWindowGrad, Slice, SliceGrad, Softmax, SoftmaxGrad,
     SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split, TopK, Transpose, Unary, UnaryGrad,
     UnaryKind, WarpCtc,
@@ -160,7 +160,13 @@ fn of_places() -> Vec<Sample> {
 
 /// Sizes around those of registers, tiles and blocks.
 fn wide() -> Vec<Sample> {
-    let mut samples = Vec::new();
+    let mut samples = vec![
+        Sample::of(CumSum { axis: 1, exclusive: true, reverse: true }).rows(2, &[150, 3]),
+        Sample::of(CumSum { axis: 0, exclusive: false, reverse: false })
+            .dense(&[200, 2])
+            .dtype(DType::I64)
+            .within(-9.0, 9.0),
+    ];
     for (m, k, n) in [(1, 300, 1), (5, 1, 9), (33, 65, 17), (64, 64, 64), (130, 7, 70), (1, 128, 100)] {
         for (trans_x, trans_y) in [(false, false), (true, false), (false, true), (true, true)] {
             let x = if trans_x { [k, m] } else { [m, k] };
