@@ -28,16 +28,16 @@ pub(super) struct Libraries {
 
 impl Libraries {
     /// Errors name the library that is not there.
+    #[cfg_attr(not(feature = "cudnn"), expect(unused_variables, reason = "cuDNN is told its stream once"))]
     pub(super) fn new(stream: &Arc<CudaStream>) -> Result<Libraries, String> {
         Ok(Libraries {
-            products: Products::new(stream.clone())?,
+            products: Products::new()?,
             #[cfg(feature = "cudnn")]
             convolutions: Convolutions::new(stream)?,
         })
     }
 
     /// Puts work into the stream; `false` if the libraries do not take it.
-    #[cfg_attr(not(feature = "cudnn"), expect(unused_variables, reason = "only cuDNN needs memory"))]
     pub(super) fn put(
         &self,
         device: &Device,
@@ -46,7 +46,7 @@ impl Libraries {
         address: &dyn Fn(usize) -> CUdeviceptr,
     ) -> Result<bool, KernelError> {
         match call {
-            LibraryCall::Product(product) => self.products.put(product, sizes, address),
+            LibraryCall::Product(product) => self.products.put(device, product, sizes, address),
             #[cfg(feature = "cudnn")]
             LibraryCall::Convolution(convolution) => {
                 self.convolutions.put(device, convolution, sizes, address)
