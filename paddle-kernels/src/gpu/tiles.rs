@@ -29,7 +29,7 @@ struct Tile {
 impl Tile {
     const fn new(rows: u32, columns: u32, part: [u32; 2], depth: u32) -> Tile {
         assert!(rows / part[0] * (columns / part[1]) == LANES);
-        assert!(rows * depth % LANES == 0 && columns * depth % LANES == 0);
+        assert!((rows * depth).is_multiple_of(LANES) && (columns * depth).is_multiple_of(LANES));
         Tile { rows, columns, part, depth }
     }
 
