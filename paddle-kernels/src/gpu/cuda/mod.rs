@@ -1,4 +1,4 @@
-//! The backend for NVIDIA's cards, by the driver, NVRTC and cuBLAS, which are opened when a program runs.
+//! The backend for NVIDIA's cards, by the driver, NVRTC and cuBLASLt, which are opened when a program runs.
 
 mod cache;
 mod compiler;

@@ -174,3 +174,111 @@ fn symbol(operation: Binary) -> &'static str {
         Binary::GreaterEqual => ">=",
     }
 }
+
+#[cfg(all(test, feature = "cuda", feature = "wgpu"))]
+mod tests {
+    use paddle_core::plan::Extent;
+
+    use crate::gpu::form::{
+        Float, Form, Register, Unsigned, build, cuda, each, load_word, operand, scalar, store_word, wgsl,
+    };
+
+    /// Twice the first operand, and 1, but not less than 0, in the second.
+    fn form() -> Form {
+        let write = || {
+            let ((x, from), (y, to)) = (operand(0), operand(1));
+            each(scalar(&[Extent::Bound(0)]), |at: Unsigned| {
+                let value = load_word(x, from + at).as_float();
+                let value = Float::constant(2.0).multiply_add(value, Float::constant(1.0));
+                let zero = Float::constant(0.0);
+                store_word(y, to + at, Float::choose(value.less(zero), zero, value).bits());
+            });
+        };
+        build(write).0
+    }
+
+    fn body(text: &str) -> Vec<&str> {
+        let from = text.find("v0").expect("a statement");
+        let lines = text[..from].rfind('\n').map_or(text, |at| &text[at + 1..]).lines();
+        lines.map(str::trim).filter(|line| *line != "}").collect()
+    }
+
+    #[test]
+    fn each_language_has_its_own_words() {
+        let found = wgsl::print(&form(), &[0, 1]);
+        let expected = [
+            "let v0: u32 = words[4];",
+            "let v1: u32 = words[5];",
+            "let v2: u32 = words[6];",
+            "let v3: u32 = group.x;",
+            "let v4: u32 = 64u;",
+            "let v5: u32 = v3 * v4;",
+            "let v6: u32 = lane;",
+            "let v7: u32 = v5 + v6;",
+            "let v8: u32 = groups.x;",
+            "let v9: u32 = 64u;",
+            "let v10: u32 = v8 * v9;",
+            "for (var c11: u32 = v7; c11 < v2; c11 += v10) {",
+            "let v11: u32 = c11;",
+            "let v12: u32 = v0 + v11;",
+            "let v13: u32 = m0[v12];",
+            "let v14: f32 = bitcast<f32>(v13);",
+            "let v15: f32 = 2e0f;",
+            "let v16: f32 = 1e0f;",
+            "let v17: f32 = fma(v15, v14, v16);",
+            "let v18: f32 = 0e0f;",
+            "let v19: u32 = v1 + v11;",
+            "let v20: bool = v17 < v18;",
+            "let v21: f32 = select(v17, v18, v20);",
+            "let v22: u32 = bitcast<u32>(v21);",
+            "m1[v19] = v22;",
+        ];
+        assert_eq!(body(&found), expected);
+
+        let found = cuda::print(&form());
+        let expected = [
+            "const unsigned v0 = 0u;",
+            "const unsigned v1 = 0u;",
+            "const unsigned v2 = launch.words[6];",
+            "const unsigned v3 = blockIdx.x;",
+            "const unsigned v4 = 64u;",
+            "const unsigned v5 = v3 * v4;",
+            "const unsigned v6 = threadIdx.x;",
+            "const unsigned v7 = v5 + v6;",
+            "const unsigned v8 = gridDim.x;",
+            "const unsigned v9 = 64u;",
+            "const unsigned v10 = v8 * v9;",
+            "for (unsigned c11 = v7; c11 < v2; c11 += v10) {",
+            "const unsigned v11 = c11;",
+            "const unsigned v12 = v0 + v11;",
+            "const unsigned v13 = m0[v12];",
+            "const float v14 = bits_float(v13);",
+            "const float v15 = 2e0f;",
+            "const float v16 = 1e0f;",
+            "const float v17 = fmaf(v15, v14, v16);",
+            "const float v18 = 0e0f;",
+            "const unsigned v19 = v1 + v11;",
+            "const bool v20 = v17 < v18;",
+            "const float v21 = v20 ? v18 : v17;",
+            "const unsigned v22 = bits_unsigned(v21);",
+            "m1[v19] = v22;",
+        ];
+        assert_eq!(body(&found), expected);
+    }
+
+    /// What no literal of a language can be.
+    #[test]
+    fn constants_at_the_ends_are_written_otherwise() {
+        let (form, ()) = build(|| {
+            let (y, to) = operand(0);
+            let least = crate::gpu::form::Signed::of(i32::MIN);
+            store_word(y, to, Float::constant(f32::INFINITY).bits());
+            store_word(y, to, least.as_unsigned());
+        });
+        let (found, of_cuda) = (wgsl::print(&form, &[0]), cuda::print(&form));
+        assert!(found.contains("bitcast<f32>(words[1] + 2139095040u)"), "{found}");
+        assert!(found.contains("i32(-2147483648)"), "{found}");
+        assert!(of_cuda.contains("__uint_as_float(2139095040u)"), "{of_cuda}");
+        assert!(of_cuda.contains("(-2147483647 - 1)"), "{of_cuda}");
+    }
+}
