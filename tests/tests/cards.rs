@@ -154,8 +154,8 @@ fn a_class_that_does_not_exist_is_the_error_of_the_cpu(card: &Device) {
     let rows = [net.row([0.0, 1.0], 2), net.row([1.0, 0.0], 7), net.row([1.0, 0.0], 9)];
     let mut there = Parameters::create_on(card.clone(), &net, 0).unwrap();
     let mut here = Parameters::create(&net).unwrap();
-    let found = Trainer::new(Sgd::new(0.1)).step(&net, &mut there, &rows).unwrap_err().to_string();
-    let expected = Trainer::new(Sgd::new(0.1)).step(&net, &mut here, &rows).unwrap_err().to_string();
+    let found = Trainer::new(Sgd::new(0.1)).step(&net, &mut there, rows).unwrap_err().to_string();
+    let expected = Trainer::new(Sgd::new(0.1)).step(&net, &mut here, rows).unwrap_err().to_string();
     assert!(found.contains("the class id of row 1 is 7"), "{found}");
     assert_eq!(found, expected);
     // Nothing has changed, and the next step is like any other.
@@ -163,7 +163,7 @@ fn a_class_that_does_not_exist_is_the_error_of_the_cpu(card: &Device) {
         assert_eq!(there.get::<f32>(name).unwrap(), here.get::<f32>(name).unwrap());
     }
     let good = [net.row([0.0, 1.0], 2)];
-    assert!(Trainer::new(Sgd::new(0.1)).step(&net, &mut there, &good).unwrap().cost() > 0.0);
+    assert!(Trainer::new(Sgd::new(0.1)).step(&net, &mut there, good).unwrap().cost() > 0.0);
 }
 
 fn a_card_that_is_not_there_is_an_error_with_those_that_are(card: &Device) {

@@ -438,7 +438,7 @@ fn agrees_on_every_sample<B: Backend>(backend: &B) {
     };
     let one_in = match (backend.name(), std::env::var(CARD_SAMPLES)) {
         ("wgpu" | "cuda", Ok(one_in)) => one_in.parse().expect("a number"),
-        ("wgpu", Err(_)) => 5,
+        ("wgpu", Err(_)) => 8,
         _ => 1,
     };
     agrees_on(backend, &every_sample().into_iter().filter(is_named).step_by(one_in).collect::<Vec<_>>());
