@@ -1,6 +1,6 @@
-//! Devices that compile text: kernels are written once, in a [form], and printed for a device.
+//! Devices that compile text: kernels are written once, in a form, and printed for a device.
 //!
-//! * [`ops`] and `moves` write the kernels of groups; operators that are not there run on the CPU, which is the fallback.
+//! * `ops` and `moves` write the kernels of groups; operators that are not there run on the CPU, which is the fallback.
 //! * `wgpu/` is the backend for every card with a driver for Vulkan, Metal or DirectX 12, and `cuda/` the one for NVIDIA's.
 //!
 //! Elements are words of 32 bits: a truth value is one, a whole number of 64 bits is two. In double precision nothing is
