@@ -109,8 +109,6 @@ impl Queue {
         }
         self.copies.flush(&self.device)?;
         self.grow_scratch(kernel, launch)?;
-        // Behind a launch that failed nothing may change what outlives the run. Whatever else is computed, nobody gets to see.
-        let fault = if outlives || kernel.kernel.explain.is_some() { self.fault.at(0) } else { 0 };
         for (stage, function) in kernel.stages() {
             let groups = stage.groups(launch.sizes);
             if groups == 0 {
@@ -128,7 +126,9 @@ impl Queue {
             // Addresses, and behind them words, two in each number.
             let addresses = 1 + stage.form.operands.len();
             self.parameters.clear();
-            self.parameters.push(fault);
+            // Behind a launch that failed nothing may change what outlives the run. Whatever else is computed, nobody gets to see.
+            let looks = outlives || stage.form.fails;
+            self.parameters.push(if looks { self.fault.at(0) } else { 0 });
             self.parameters.extend(stage.form.operands.iter().map(|&operand| address(operand)));
             self.parameters.resize(addresses + cuda::words(&stage.form).div_ceil(2), 0);
             let words = bytemuck::cast_slice_mut(&mut self.parameters[addresses..]);

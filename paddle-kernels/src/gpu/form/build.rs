@@ -20,6 +20,8 @@ pub(in crate::gpu) struct Form {
     pub(in crate::gpu) operands: Vec<usize>,
     /// The sizes that a launch has to give: products of extents.
     pub(in crate::gpu) sizes: Vec<Vec<Extent>>,
+    /// Whether a launch may fail.
+    pub(in crate::gpu) fails: bool,
 }
 
 #[derive(Debug, Default)]
@@ -52,7 +54,10 @@ fn with<T>(action: impl FnOnce(&mut Builder) -> T) -> T {
 
 /// Adds a statement.
 pub(super) fn push(statement: Statement) {
-    with(|builder| builder.form.body.push(statement));
+    with(|builder| {
+        builder.form.fails |= matches!(statement, Statement::Fail(_));
+        builder.form.body.push(statement);
+    });
 }
 
 /// A new value.
