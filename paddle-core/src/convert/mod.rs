@@ -71,6 +71,7 @@
 //! | `recorded/` | trainings that PaddlePaddle recorded: what is updated how |
 //! | `export/` | the two files of a model for PaddlePaddle |
 //! | `export/legalise/` | programs → PaddlePaddle's own operators |
+//! | `to_onnx/` | programs → models in ONNX |
 
 mod derived;
 mod dialect;
@@ -85,6 +86,8 @@ mod from_wire;
 mod parameter_options;
 #[cfg(feature = "convert")]
 mod recorded;
+#[cfg(feature = "convert")]
+mod to_onnx;
 mod to_wire;
 mod types;
 
@@ -99,5 +102,7 @@ pub use from_wire::{
 };
 #[cfg(feature = "convert")]
 pub use recorded::{Recorded, load_recorded};
+#[cfg(feature = "convert")]
+pub use to_onnx::to_onnx;
 pub use to_wire::{WireProgram, to_wire};
 pub use types::element;

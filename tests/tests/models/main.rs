@@ -15,6 +15,8 @@ mod card;
 #[path = "../oracle/models.rs"]
 mod exported;
 mod model;
+#[path = "../oracle/onnx.rs"]
+mod onnx;
 #[expect(dead_code, reason = "the oracle asks one interpreter alone")]
 #[path = "../oracle/process.rs"]
 mod process;

@@ -1,4 +1,4 @@
-"""Runs exported models in the real PaddlePaddle: run.py (executor | predictor | plain_predictor).
+"""Runs exported models in the real PaddlePaddle, or in onnxruntime: run.py (executor | predictor | plain_predictor | onnxruntime).
 
 Reads models from the standard input: a line `model PREFIX`, then batches, one line for each input, in the order in which
 they are fed:
@@ -20,12 +20,13 @@ os.environ.setdefault("GLOG_minloglevel", "2")
 os.environ.setdefault("FLAGS_enable_pir_api", "0")
 
 import numpy as np
-import paddle
 
 SECONDS = 120  # for the batches of a model
 
 
 def executor(prefix):
+    import paddle
+
     paddle.enable_static()
     exe = paddle.static.Executor(paddle.CPUPlace())
     program, feeds, fetches = paddle.static.load_inference_model(prefix, exe)
@@ -70,6 +71,20 @@ def plain_predictor(prefix):
     the process on a recurrent network.
     """
     return predictor(prefix, is_optimised=False)
+
+
+def onnxruntime(prefix):
+    """Offsets are inputs of their own there."""
+    import onnxruntime as runtime
+
+    session = runtime.InferenceSession(prefix + ".onnx", providers=["CPUExecutionProvider"])
+    names = [taken.name for taken in session.get_inputs()]
+
+    def on(batch):
+        found = session.run(None, {name: value for name, (value, _) in zip(names, batch)})
+        return [(np.asarray(value), []) for value in found]
+
+    return on
 
 
 def parse(line):
@@ -124,7 +139,8 @@ def answer(load, prefix, batches):
 
 
 def main():
-    load = {"executor": executor, "predictor": predictor, "plain_predictor": plain_predictor}[sys.argv[1]]
+    loaders = [executor, predictor, plain_predictor, onnxruntime]
+    load = {loader.__name__: loader for loader in loaders}[sys.argv[1]]
     prefix, batch, batches = None, [], []
     for line in sys.stdin.read().split("\n")[:-1] + ["model "]:
         if line.startswith("model "):

@@ -61,7 +61,20 @@ element_types! {
     Bfloat16 = 16, "BFLOAT16", Bf16;
 }
 
+impl ElementType {
+    /// The element type of the same numbers as one of PaddlePaddle's, if there is one.
+    pub fn of_kind(kind: VarKind) -> Option<Self> {
+        (1..=16).filter_map(ElementType::from_number).find(|element| element.kind() == Some(kind))
+    }
+}
+
 impl TensorProto {
+    /// A tensor with these elements, row by row, little endian.
+    pub fn of(element: ElementType, dims: impl IntoIterator<Item = i64>, data: Vec<u8>) -> Self {
+        let dims = dims.into_iter().collect();
+        TensorProto { dims, data_type: Some(element as i32), raw_data: Some(data), ..TensorProto::default() }
+    }
+
     /// The element type.
     pub fn element_type(&self) -> Option<ElementType> {
         ElementType::from_number(self.data_type.unwrap_or_default())

@@ -85,6 +85,8 @@ messages! {
         repeated int64 ints = 8;
         /// Texts.
         repeated bytes strings = 9;
+        /// The number of the kind of value that it has.
+        optional int32 r#type = 20;
     }
 
     /// A tensor. Its elements are in `raw_data`, or in the list of their kind.

@@ -1,6 +1,6 @@
 //! Construction of operators, and access to attributes by name.
 
-use super::{AttributeProto, NodeProto, OperatorSetId};
+use super::{AttributeProto, GraphProto, NodeProto, OperatorSetId, TensorProto};
 
 impl OperatorSetId {
     /// This version of ONNX's own operators.
@@ -39,28 +39,46 @@ impl NodeProto {
     }
 }
 
+/// The numbers of the kinds of attributes.
+const FLOAT: i32 = 1;
+const INT: i32 = 2;
+const STRING: i32 = 3;
+const TENSOR: i32 = 4;
+const GRAPH: i32 = 5;
+const INTS: i32 = 7;
+
 impl AttributeProto {
-    fn named(name: &str) -> Self {
-        AttributeProto { name: name.to_string(), ..AttributeProto::default() }
+    fn named(name: &str, kind: i32) -> Self {
+        AttributeProto { name: name.to_string(), r#type: Some(kind), ..AttributeProto::default() }
     }
 
     /// A number in floating point.
     pub fn float(name: &str, f: f32) -> Self {
-        AttributeProto { f: Some(f), ..AttributeProto::named(name) }
+        AttributeProto { f: Some(f), ..AttributeProto::named(name, FLOAT) }
     }
 
     /// A whole number.
     pub fn int(name: &str, i: i64) -> Self {
-        AttributeProto { i: Some(i), ..AttributeProto::named(name) }
+        AttributeProto { i: Some(i), ..AttributeProto::named(name, INT) }
     }
 
     /// Whole numbers.
     pub fn ints(name: &str, ints: impl IntoIterator<Item = i64>) -> Self {
-        AttributeProto { ints: ints.into_iter().collect(), ..AttributeProto::named(name) }
+        AttributeProto { ints: ints.into_iter().collect(), ..AttributeProto::named(name, INTS) }
     }
 
     /// A text.
     pub fn text(name: &str, s: &str) -> Self {
-        AttributeProto { s: Some(s.as_bytes().to_vec()), ..AttributeProto::named(name) }
+        AttributeProto { s: Some(s.as_bytes().to_vec()), ..AttributeProto::named(name, STRING) }
+    }
+
+    /// A tensor.
+    pub fn tensor(name: &str, t: TensorProto) -> Self {
+        AttributeProto { t: Some(t), ..AttributeProto::named(name, TENSOR) }
+    }
+
+    /// A graph.
+    pub fn graph(name: &str, graph: &GraphProto) -> Self {
+        AttributeProto { g: Some(graph.encode_to_vec()), ..AttributeProto::named(name, GRAPH) }
     }
 }

@@ -65,13 +65,13 @@ const PADDLE_VERSION: i64 = 2_006_002;
 /// The most operators that are written.
 const MAX_OPERATORS: usize = 1 << 20;
 
-/// A program that cannot be written for PaddlePaddle.
+/// A program that cannot be written for PaddlePaddle, or in ONNX.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LegaliseError {
     /// The program is not well-formed.
     Verify(VerifyError),
-    /// PaddlePaddle has nothing that computes an operator.
+    /// Nothing there computes an operator.
     Operator {
         /// The operator.
         operator: String,
@@ -116,9 +116,15 @@ impl fmt::Display for LegaliseError {
 
 impl std::error::Error for LegaliseError {}
 
+impl From<VerifyError> for LegaliseError {
+    fn from(error: VerifyError) -> Self {
+        LegaliseError::Verify(error)
+    }
+}
+
 /// Writes a program with PaddlePaddle's own operators. The program has to be without operators of training.
 pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
-    program.verify().map_err(LegaliseError::Verify)?;
+    program.verify()?;
     let operators = size(program, Program::GLOBAL);
     if operators > MAX_OPERATORS {
         return Err(LegaliseError::TooLarge { operators });
