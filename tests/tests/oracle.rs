@@ -1,7 +1,7 @@
 //! Programs of ours, exported, in the real PaddlePaddle 2.6.2, against our own executor.
 //!
 //! Runs with `PADDLE_ORACLE=1`, and `PADDLE_PYTHON` set to a Python interpreter that has `paddlepaddle==2.6.2` and
-//! `numpy<2`.
+//! `numpy<2`; what is exported to ONNX, with `PADDLE_ONNX_PYTHON` set to one that has `onnxruntime`.
 
 #[path = "../../paddle-kernels/tests/backends/draw.rs"]
 #[expect(dead_code, reason = "the tests of backends use the rest")]
@@ -14,6 +14,8 @@ mod generated;
 #[path = "../../paddle-kernels/tests/backends/host.rs"]
 #[expect(dead_code, reason = "the tests of backends use the rest")]
 mod host;
+#[path = "oracle/in_onnx.rs"]
+mod in_onnx;
 #[path = "oracle/operators.rs"]
 mod operators;
 #[path = "oracle/process.rs"]

@@ -14,6 +14,8 @@ use model::Model;
 mod card;
 #[path = "../oracle/models.rs"]
 mod exported;
+#[path = "../oracle/in_onnx.rs"]
+mod in_onnx;
 mod model;
 #[path = "../oracle/onnx.rs"]
 mod onnx;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use paddle::core::convert::export;
-use paddle::core::ops::Op;
+use paddle::core::ops::{Op, Program};
 use paddle::core::passes::hoist::hoist;
 use paddle::core::passes::split::split;
 use paddle_kernels::reference::Reference;
@@ -11,7 +11,8 @@ use paddle_kernels::reference::Reference;
 use crate::draw::Draw;
 use crate::fed::Fed;
 use crate::host::Host;
-use crate::process::{Case, is_wanted, run, write};
+use crate::in_onnx::{case, outputs, python};
+use crate::process::{Case, is_wanted, run, run_in, write};
 use crate::support::runner::Runner;
 use crate::support::tensor::{Tensor, Values};
 
@@ -69,8 +70,12 @@ struct Computed {
     outputs: Vec<Tensor>,
 }
 
-/// Exports programs, which is to be possible for all of them, and computes their outputs.
-fn computed(count: usize) -> (Vec<Case>, Vec<Computed>) {
+/// Exports programs, and computes their outputs.
+fn computed<T>(
+    count: usize,
+    spread: Spread,
+    mut exported: impl FnMut(usize, &Program, &[Vec<Tensor>]) -> T,
+) -> (Vec<T>, Vec<Computed>) {
     let (mut cases, mut all) = (Vec::new(), Vec::new());
     for seed in 0..count {
         let mut draw = Draw::new(seed as u64 + 1000);
@@ -84,11 +89,9 @@ fn computed(count: usize) -> (Vec<Case>, Vec<Computed>) {
             }
         }
         let program = &program;
-        let model =
-            export(program, &BTreeMap::new()).unwrap_or_else(|error| panic!("{seed}: {error}\n{program}"));
         let batches: Vec<Vec<Tensor>> = [8, 11]
             .iter()
-            .map(|&rows| draw_batch(&built, program, rows, Spread::Filled, &mut draw))
+            .map(|&rows| draw_batch(&built, program, rows, spread, &mut draw))
             .map(|batch| batch.into_iter().map(tensor).collect())
             .collect();
         let mut operators = program.blocks().iter().flat_map(|block| &block.ops);
@@ -100,7 +103,7 @@ fn computed(count: usize) -> (Vec<Case>, Vec<Computed>) {
             makes,
             outputs: reference.run(batch),
         }));
-        cases.push(Case::new(write(&format!("generated{seed}"), &model), &batches));
+        cases.push(exported(seed, program, &batches));
     }
     (cases, all)
 }
@@ -115,7 +118,12 @@ fn difference(found: &[Tensor], expected: &[Tensor]) -> Option<String> {
 
 /// Rows on both sides of every decision, and no sequence that is fed without tokens.
 fn compare(api: &str, count: usize) {
-    let (cases, all) = computed(count);
+    // It is to be possible for all of them.
+    let (cases, all) = computed(count, Spread::Filled, |seed, program, batches| {
+        let model =
+            export(program, &BTreeMap::new()).unwrap_or_else(|error| panic!("{seed}: {error}\n{program}"));
+        Case::new(write(&format!("generated{seed}"), &model), batches)
+    });
     let (mut agree, mut differ) = (0, Vec::new());
     // Of the programs without sequences that are made: all batches, and those that agree.
     let mut plain = (0, 0);
@@ -150,5 +158,31 @@ fn generated_programs() {
     if is_wanted() {
         compare("executor", count());
         compare("plain_predictor", count() / 4);
+    }
+}
+
+#[test]
+fn generated_programs_in_onnx() {
+    let Some(python) = python() else { return };
+    for spread in [Spread::Filled, Spread::Arbitrary, Spread::OneSided, Spread::Empty] {
+        let (models, all) = computed(count(), spread, |seed, program, batches| {
+            case(&format!("generated{seed}"), program, &BTreeMap::new(), batches)
+                .unwrap_or_else(|error| panic!("{seed}: {error}\n{program}"))
+        });
+        let (cases, protos): (Vec<Case>, Vec<_>) = models.into_iter().unzip();
+        let mut wrong = Vec::new();
+        // Each program has two batches.
+        let found = run_in(&python, "onnxruntime", &cases);
+        for (k, (Computed { seed, outline, outputs: expected, .. }, found)) in
+            all.iter().zip(found).enumerate()
+        {
+            match found.map(|found| difference(&outputs(&protos[k / 2], found), expected)) {
+                Ok(None) => {}
+                Ok(Some(difference)) => wrong.push(format!("{seed} {outline:?}: {difference}")),
+                Err(error) => wrong.push(format!("{seed} {outline:?}: {error}")),
+            }
+        }
+        println!("{} of {} batches agree in onnxruntime", all.len() - wrong.len(), all.len());
+        assert!(wrong.is_empty(), "{wrong:#?}");
     }
 }

@@ -1,71 +1,19 @@
 //! The models, exported to ONNX, in onnxruntime. Runs with `PADDLE_ORACLE=1`, and `PADDLE_ONNX_PYTHON` set to a Python
 //! interpreter that has `onnxruntime`.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::collections::BTreeMap;
 
-use paddle::core::convert::to_onnx;
 use paddle::core::ops::Program;
 use paddle::core::passes::test_mode::test_mode;
-use paddle::core::program::RowsId;
-use paddle::core::wire::onnx::ModelProto;
 
 use crate::MODELS;
-use crate::model::Model;
-use crate::process::{Case, run_in, write_onnx};
-use crate::support::tensor::{Tensor, Values};
-
-/// The lengths of sequences with these offsets.
-fn lengths(offsets: &[i64]) -> Tensor {
-    let lengths: Vec<i64> = offsets.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    Tensor::i64(&[lengths.len()], &lengths)
-}
-
-/// The inputs of the model in ONNX: the tokens of sequences, then lengths that are not those of others.
-fn inputs(model: &Model, batch: &[Tensor]) -> Vec<Tensor> {
-    let program: &Program = model;
-    let mut inputs: Vec<Tensor> =
-        batch.iter().map(|tensor| Tensor { offsets: Vec::new(), ..tensor.clone() }).collect();
-    let mut known: BTreeSet<RowsId> = BTreeSet::new();
-    for (&input, tensor) in program.inputs().iter().zip(batch) {
-        for (rows, offsets) in program.levels(program.ty(input)).into_iter().zip(&tensor.offsets) {
-            if known.insert(rows) {
-                inputs.push(lengths(offsets));
-            }
-        }
-    }
-    inputs
-}
-
-/// The outputs as ours: those with lengths are sequences.
-fn outputs(proto: &ModelProto, found: Vec<Tensor>) -> Vec<Tensor> {
-    let mut outputs: Vec<Tensor> = Vec::new();
-    for (info, tensor) in proto.graph.output.iter().zip(found) {
-        match outputs.last_mut() {
-            Some(tokens) if info.name.contains(".lengths") => {
-                let Values::I64(lengths) = &tensor.values else { panic!("{}", info.name) };
-                let ends = lengths.iter().scan(0, |sum, length| {
-                    *sum += length;
-                    Some(*sum)
-                });
-                tokens.offsets.push(std::iter::once(0).chain(ends).collect());
-            }
-            _ => outputs.push(tensor),
-        }
-    }
-    outputs
-}
+use crate::in_onnx::{case, outputs, python};
+use crate::process::run_in;
+use crate::support::tensor::Tensor;
 
 #[test]
 fn models_in_onnx_compute_the_same() {
-    if std::env::var("PADDLE_ORACLE").as_deref() != Ok("1") {
-        eprintln!("skipped: PADDLE_ORACLE is not 1");
-        return;
-    }
-    let Some(python) = std::env::var_os("PADDLE_ONNX_PYTHON").map(PathBuf::from) else {
-        eprintln!("skipped: PADDLE_ONNX_PYTHON is no interpreter with onnxruntime");
-        return;
-    };
+    let Some(python) = python() else { return };
     let (mut cases, mut all) = (Vec::new(), Vec::new());
     let mut refused: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, networks) in MODELS {
@@ -79,10 +27,9 @@ fn models_in_onnx_compute_the_same() {
             let what = format!("{name}, network {k}");
             for (rows, fewest) in [(6, 1), (5, 0)] {
                 let (batch, expected, parameters) = network.computed(rows, fewest);
-                match to_onnx(network, &parameters) {
-                    Ok(proto) => {
-                        let file = write_onnx(&format!("onnx-{name}{k}-{rows}"), &proto.encode_to_vec());
-                        cases.push(Case::new(file, &[inputs(network, &batch)]));
+                match case(&format!("onnx-{name}{k}-{rows}"), network, &parameters, &[batch]) {
+                    Ok((case, proto)) => {
+                        cases.push(case);
                         all.push((format!("{what}, {rows} rows"), proto, expected));
                     }
                     Err(error) => refused.entry(error.to_string()).or_default().push(what.clone()),

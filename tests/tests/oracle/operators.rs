@@ -8,7 +8,8 @@ use paddle::core::passes::test_mode::test_mode;
 use paddle::core::program::DType;
 use paddle_kernels::reference::Reference;
 
-use crate::process::{Case, is_wanted, run, write};
+use crate::in_onnx::{case, outputs, python};
+use crate::process::{Case, is_wanted, run, run_in, write};
 use crate::support::runner::Runner;
 use crate::support::tensor::{Tensor, Values};
 
@@ -99,4 +100,49 @@ fn every_operator() {
     }
     println!("{} samples of {} operators", cases.len(), tried.len());
     assert!(tried.len() > 100, "{tried:?}");
+}
+
+#[test]
+fn every_operator_in_onnx() {
+    let Some(python) = python() else { return };
+    let (mut models, mut cases, mut refused) = (Vec::new(), Vec::new(), BTreeMap::new());
+    for (k, sample) in Op::samples().into_iter().filter(|sample| !sample.op.effects().random).enumerate() {
+        let program = program(&sample);
+        // The models have pairs of tokens, which are sequences of sequences.
+        if program.inputs().iter().any(|&input| program.levels(program.ty(input)).len() > 1) {
+            continue;
+        }
+        let batch: Vec<Tensor> =
+            sample.inputs.iter().enumerate().map(|(seed, input)| values(input, seed)).collect();
+        match case(&format!("operator{k}"), &program, &BTreeMap::new(), std::slice::from_ref(&batch)) {
+            Ok((model, proto)) => {
+                let ours = Runner::new(Reference::single(), &program).run(&batch);
+                models.push(model);
+                cases.push((sample, proto, ours));
+            }
+            Err(error) => {
+                refused.insert(sample.op.name(), error.to_string());
+            }
+        }
+    }
+    let (mut tried, mut wrong) = (BTreeSet::new(), Vec::new());
+    for ((sample, proto, ours), theirs) in cases.iter().zip(run_in(&python, "onnxruntime", &models)) {
+        match theirs {
+            Err(error) => wrong.push(format!("{sample:?}: {error}")),
+            Ok(theirs) => {
+                let pairs = ours.iter().zip(outputs(proto, theirs)).enumerate();
+                let differs = |(k, (ours, theirs)): (usize, (&Tensor, Tensor))| {
+                    let difference = theirs.compare(ours, 1e-4, 1e-5).err()?;
+                    Some(format!("output {k} of {sample:?}: {difference}"))
+                };
+                wrong.extend(pairs.into_iter().find_map(differs));
+            }
+        }
+        tried.insert(sample.op.name());
+    }
+    for (name, why) in &refused {
+        println!("not exported, or not always: `{name}`: {why}");
+    }
+    println!("{} samples of {} operators", cases.len() - wrong.len(), tried.len());
+    assert!(wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), cases.len());
 }

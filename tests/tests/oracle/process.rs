@@ -51,16 +51,6 @@ pub(crate) fn write(name: &str, model: &Export) -> PathBuf {
     prefix
 }
 
-/// Writes a model in ONNX, and returns its name without the ending.
-#[allow(dead_code, reason = "one of the tests exports such")]
-pub(crate) fn write_onnx(name: &str, model: &[u8]) -> PathBuf {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("oracle");
-    std::fs::create_dir_all(&directory).expect("it can be made");
-    let prefix = directory.join(name);
-    std::fs::write(prefix.with_extension("onnx"), model).expect("it can be written");
-    prefix
-}
-
 /// The interpreters with PaddlePaddle: those that `PADDLE_PYTHON` names, separated as in `PATH`. The first has 2.6.2.
 pub(crate) fn interpreters() -> Vec<PathBuf> {
     let names =

@@ -97,7 +97,8 @@ impl Writer<'_> {
     pub(super) fn fill(&mut self, op: &Fill) -> Result<String, LegaliseError> {
         let dims = self.program.shape(&op.ty);
         let sizes: Option<Vec<i64>> = dims.iter().map(|dim| dim.constant()).collect();
-        let known = sizes.map(|sizes| (sizes.iter().product::<i64>(), sizes));
+        let product = |sizes: &[i64]| sizes.iter().try_fold(1i64, |product, &size| product.checked_mul(size));
+        let known = sizes.and_then(|sizes| Some((product(&sizes)?, sizes)));
         if let Some((count, sizes)) = known.filter(|(count, _)| *count <= MOST_WRITTEN) {
             return Ok(self.numbers(&vec![op.value; count as usize], op.ty.dtype, sizes));
         }

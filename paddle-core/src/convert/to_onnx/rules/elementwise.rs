@@ -3,7 +3,7 @@
 use crate::convert::export::LegaliseError;
 use crate::convert::to_onnx::formula::input;
 use crate::convert::to_onnx::graph::{Writer, element_type};
-use crate::ops::{BinaryKind, CompareKind, LogicalKind, Operator, PredicateKind, Scale, Unary};
+use crate::ops::{BinaryKind, CompareKind, LogicalKind, Operator, PredicateKind, Scale, Unary, UnaryKind};
 use crate::program::{DType, Type, VarId};
 use crate::wire::onnx::AttributeProto;
 
@@ -103,6 +103,9 @@ impl Writer<'_> {
 
     pub(super) fn unary(&mut self, operator: &Operator, op: &Unary, x: &[&str]) -> String {
         let dtype = self.program.ty(operator.outputs[0]).dtype;
+        if op.kind == UnaryKind::Trunc && !dtype.is_float() {
+            return x[0].to_string();
+        }
         self.formula(x, dtype, || op.kind.apply(input(0), op.coefficients))
     }
 

@@ -203,7 +203,8 @@ impl Writer<'_> {
         let places = match (op.align_corners, nearest || op.align_mode == 1) {
             (true, _) => "align_corners",
             (false, true) => "asymmetric",
-            (false, false) => "half_pixel",
+            // The place of a single element is the first one.
+            (false, false) => "pytorch_half_pixel",
         };
         let mut attributes = vec![
             AttributeProto::text("mode", if nearest { "nearest" } else { "linear" }),
@@ -212,6 +213,12 @@ impl Writer<'_> {
         if nearest {
             let rounding = if op.align_corners { "round_prefer_ceil" } else { "floor" };
             attributes.push(AttributeProto::text("nearest_mode", rounding));
+        }
+        if op.scale.iter().all(|scale| *scale > 0.0) {
+            // Places follow from the scales, and not from the sizes, which are rounded.
+            let scales = [1.0, 1.0, op.scale[0], op.scale[1]].map(Number::Float);
+            let scales = self.numbers(&scales, DType::F32, vec![4]);
+            return Ok(self.node_with("Resize", &[x[0], "", &scales], attributes));
         }
         let dims = self.program.shape(self.program.ty(operator.outputs[0]));
         let shape = self.shape_of(&dims)?;

@@ -105,8 +105,10 @@ impl Writer<'_> {
             return self.refuse("it has no rows");
         };
         let count = self.size(&rows)?;
-        let all = self.cast(&count, DType::F32);
-        let share = self.node("Div", &[&right, &all]);
+        let one = self.ints(&[1]);
+        let divisor = self.node("Max", &[&count, &one]);
+        let [all, divisor] = [count, divisor].map(|count| self.cast(&count, DType::F32));
+        let share = self.node("Div", &[&right, &divisor]);
         let mut outputs = Vec::with_capacity(3);
         for (value, ty) in [&share, &right, &all].into_iter().zip(types) {
             let value = self.cast(value, ty.dtype);

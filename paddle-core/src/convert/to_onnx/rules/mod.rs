@@ -73,7 +73,7 @@ impl Writer<'_> {
             Op::Range(op) => self.range(op)?,
             Op::RowNumbers(_) => self.row_numbers(operator)?,
 
-            Op::Matmul(op) => self.matmul(operator, *op, &x)?,
+            Op::Matmul(op) => self.matmul(operator, *op, &x),
             Op::Conv2d(op) => self.conv2d(operator, op, &x)?,
             Op::Conv2dTranspose(op) => self.conv2d_transpose(op, &x),
             Op::Pool2d(op) => self.pool2d(operator, op, &x)?,

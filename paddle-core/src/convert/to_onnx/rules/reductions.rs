@@ -9,9 +9,10 @@ use crate::wire::onnx::AttributeProto;
 impl Writer<'_> {
     pub(super) fn reduce(&mut self, operator: &Operator, op: &Reduce, x: &[&str]) -> String {
         let name = match op.kind {
-            ReduceKind::Sum => "ReduceSum",
+            // Of nothing, no element is true.
+            ReduceKind::Sum | ReduceKind::Any => "ReduceSum",
             ReduceKind::Mean => "ReduceMean",
-            ReduceKind::Max | ReduceKind::Any => "ReduceMax",
+            ReduceKind::Max => "ReduceMax",
             ReduceKind::Min | ReduceKind::All => "ReduceMin",
             ReduceKind::Prod => "ReduceProd",
         };

@@ -7,6 +7,12 @@ use crate::ops::{Operator, PoolType, SequencePool, SequenceWindow};
 use crate::program::{DType, Dim, RowsId, Type};
 use crate::wire::onnx::AttributeProto;
 
+/// A distance that no sequence has.
+const FAR: i64 = 1 << 48;
+
+/// The most tokens of a window, each of which is a few operators.
+const MOST_PARTS: i64 = 1 << 12;
+
 impl Writer<'_> {
     /// Sums or maxima over the rows of `x` that belong to each of the rows `to`, which have the numbers `owners`. `first` is
     /// what they begin with.
@@ -157,6 +163,9 @@ impl Writer<'_> {
         op: &SequenceWindow,
         x: &[&str],
     ) -> Result<String, LegaliseError> {
+        if op.length > MOST_PARTS {
+            return self.refuse(format!("windows of more than {MOST_PARTS} tokens are not exported"));
+        }
         let (tokens, _) = self.sequences(operator, 0)?;
         let ty = self.program.ty(operator.inputs[0]).clone();
         let (lengths, owners) = (self.fact(tokens, Fact::Lengths)?, self.fact(tokens, Fact::Owners)?);
@@ -167,7 +176,8 @@ impl Writer<'_> {
         let zero = self.int(0);
         let mut parts = Vec::new();
         for k in 0..op.length {
-            let away = self.int(op.start + k);
+            // Beyond every sequence is far enough.
+            let away = self.int(op.start.saturating_add(k).clamp(-FAR, FAR));
             let at = self.node("Add", &[&positions, &away]);
             let is_behind = self.node("GreaterOrEqual", &[&at, &zero]);
             let is_before = self.node("Less", &[&at, &lengths]);
