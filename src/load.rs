@@ -188,7 +188,7 @@ fn is_model(path: &Path) -> bool {
     ["pdmodel", "onnx"].into_iter().any(|extension| has_extension(path, extension))
 }
 
-fn has_extension(path: &Path, extension: &str) -> bool {
+pub(crate) fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found == extension)
 }
 

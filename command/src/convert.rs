@@ -17,7 +17,7 @@ pub(crate) struct Convert {
     #[command(flatten)]
     model: Model,
     /// Where it goes. The extension says what is written: `.pdmodel`, the model for PaddlePaddle, with its parameters in the
-    /// `.pdiparams` beside it; `.txt`, the program as text, with its parameters in the `.safetensors` beside it;
+    /// `.pdiparams` beside it; `.onnx`, the model in ONNX; `.txt`, the program as text, with its parameters in the `.safetensors` beside it;
     /// `.safetensors` or `.pdiparams`, the parameters alone.
     #[arg(value_name = "OUT")]
     out: PathBuf,
@@ -34,6 +34,7 @@ Examples:
   paddle convert resnet resnet.txt                # and resnet.safetensors
   paddle convert edited.txt edited.pdmodel        # and edited.pdiparams
   paddle convert edited.txt edited.pdmodel --own  # if PaddlePaddle has nothing that computes an operator
+  paddle convert resnet resnet.onnx
   paddle convert resnet resnet.safetensors        # the parameters alone
   paddle convert resnet.txt new.pdmodel --parameters trained.safetensors";
 
@@ -46,6 +47,16 @@ impl Convert {
         }
         match out.extension().and_then(|extension| extension.to_str()) {
             Some("pdmodel") => self.pdmodel()?,
+            Some("onnx") if self.own || self.program_only => {
+                return Err(Failure::of(
+                    out,
+                    "a model in ONNX has operators of ONNX, and values of parameters",
+                ));
+            }
+            Some("onnx") => {
+                let (net, parameters) = self.model.load()?;
+                net.save(out, &parameters)?;
+            }
             Some("txt") => {
                 let text = self.model.program()?.to_string();
                 if !self.program_only {
@@ -65,7 +76,7 @@ impl Convert {
             Some("safetensors") => self.model.load()?.1.save(out)?,
             Some("pdiparams") => self.model.load()?.1.save_pdiparams(out)?,
             _ => {
-                let why = "expected the extension .pdmodel, .txt, .safetensors or .pdiparams";
+                let why = "expected the extension .pdmodel, .onnx, .txt, .safetensors or .pdiparams";
                 return Err(Failure::of(out, why));
             }
         }

@@ -1,9 +1,11 @@
 //! Saving and loading of parameters.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
 use paddle_core::convert::element;
+use paddle_core::memory::OutOfMemory;
 use paddle_core::plan::{Backend, Stored};
 use paddle_core::wire::{TensorRecord, read_params, write_params};
 
@@ -172,6 +174,19 @@ impl<B: Backend> Parameters<B> {
         path: &Path,
         is_wanted: &dyn Fn(&str) -> bool,
     ) -> Result<(), Error> {
+        let records = self.records_of(is_wanted)?;
+        let records = records.map_err(|error| FileFault::OutOfMemory(error).of(path))?;
+        let bytes = write_params(&records).map_err(|error| FileFault::Wire(error).of(path))?;
+        let written = atomic::write(path, |out| out.write_all(&bytes));
+        Ok(written.map_err(|fault| fault.of(path))?)
+    }
+
+    /// Those parameters whose names `is_wanted` takes, with their values; or that there is no memory for them.
+    #[inline(never)]
+    pub(crate) fn records_of(
+        &self,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Result<BTreeMap<String, TensorRecord>, OutOfMemory>, Error> {
         let kept = self.values()?;
         let record = |stored: &Stored| {
             let mut data = Vec::new();
@@ -182,11 +197,7 @@ impl<B: Backend> Parameters<B> {
             Ok((stored.name.clone(), record))
         };
         let wanted = self.iter().filter(|stored| is_wanted(&stored.name));
-        let records = wanted.map(record).collect::<Result<_, _>>();
-        let records = records.map_err(|error| FileFault::OutOfMemory(error).of(path))?;
-        let bytes = write_params(&records).map_err(|error| FileFault::Wire(error).of(path))?;
-        let written = atomic::write(path, |out| out.write_all(&bytes));
-        Ok(written.map_err(|fault| fault.of(path))?)
+        Ok(wanted.map(record).collect())
     }
 
     /// Reads all parameters from a `.pdiparams` file. The file has no names; its order is that of the names, so it has

@@ -72,12 +72,26 @@ fn what_paddlepaddle_lacks() {
 }
 
 #[test]
+fn a_model_in_onnx_computes_the_same() {
+    let folder = Folder::new();
+    let (model, onnx) = (line(&folder), folder.path("line.onnx"));
+    assert_eq!(done(format!("convert {model} {onnx}")), "");
+    let x = folder.path("x.npy");
+    write_npy(&x, &array![[1.0f32, 1.0]]).unwrap();
+    assert_eq!(done(format!("run {onnx} -i x={x}")), "price: f32[1, 1]\n  [3.5]\n");
+    for how in ["--own", "--program-only"] {
+        let error = failed(format!("convert {model} {onnx} {how}"));
+        assert!(error.contains("has operators of ONNX, and values of parameters"), "{error}");
+    }
+}
+
+#[test]
 fn files_that_cannot_be_written() {
     let folder = Folder::new();
     let model = line(&folder);
-    let error = failed(format!("convert {model} {}", folder.path("line.onnx")));
+    let error = failed(format!("convert {model} {}", folder.path("line.h5")));
     assert!(
-        error.ends_with("expected the extension .pdmodel, .txt, .safetensors or .pdiparams\n"),
+        error.ends_with("expected the extension .pdmodel, .onnx, .txt, .safetensors or .pdiparams\n"),
         "{error}"
     );
     let before = fs::read(&model).unwrap();

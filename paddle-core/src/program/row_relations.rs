@@ -84,6 +84,13 @@ impl<O: OpInterface> Program<O> {
         }
     }
 
+    /// The row space that has the rows of `rows` in their order before loops reordered them.
+    #[cfg(feature = "convert")]
+    pub(crate) fn before_loops(&self, rows: RowsId) -> RowsId {
+        let before = |&rows: &RowsId| self.source_of(rows).filter(|_| self.is_reordered(rows));
+        std::iter::successors(Some(rows), before).last().unwrap_or(rows)
+    }
+
     /// The row space of all iterations together, for a loop whose body runs on `rows`.
     pub fn steps_of_loop(&self, rows: RowsId) -> Option<RowsId> {
         match self.row_space(rows).origin {

@@ -26,6 +26,7 @@ mod process;
 mod queued;
 #[path = "../support/mod.rs"]
 mod support;
+mod through_onnx;
 
 /// The cards that there are.
 #[cfg(any(feature = "cuda", feature = "wgpu"))]

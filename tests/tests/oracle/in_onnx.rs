@@ -46,7 +46,7 @@ fn lengths(offsets: &[i64]) -> Tensor {
 }
 
 /// The inputs of the model in ONNX: the tokens of sequences, then lengths that are not those of others.
-fn inputs(program: &Program, batch: &[Tensor]) -> Vec<Tensor> {
+pub(crate) fn inputs(program: &Program, batch: &[Tensor]) -> Vec<Tensor> {
     let mut inputs: Vec<Tensor> =
         batch.iter().map(|tensor| Tensor { offsets: Vec::new(), ..tensor.clone() }).collect();
     let mut known: BTreeSet<RowsId> = BTreeSet::new();

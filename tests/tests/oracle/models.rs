@@ -42,7 +42,7 @@ const IN_LATER_RELEASES: [&str; 10] = [
 ];
 
 /// Whether an operator draws numbers, which are others there.
-fn is_random(program: &Program) -> bool {
+pub(crate) fn is_random(program: &Program) -> bool {
     let mut program = program.clone();
     test_mode(&mut program);
     program.blocks().iter().flat_map(|block| &block.ops).any(|operator| operator.op.effects().random)

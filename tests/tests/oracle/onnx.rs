@@ -3,10 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use paddle::core::ops::Program;
-use paddle::core::passes::test_mode::test_mode;
-
 use crate::MODELS;
+use crate::exported::is_random;
 use crate::in_onnx::{case, outputs, python};
 use crate::process::run_in;
 use crate::support::tensor::Tensor;
@@ -17,13 +15,7 @@ fn models_in_onnx_compute_the_same() {
     let (mut cases, mut all) = (Vec::new(), Vec::new());
     let mut refused: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, networks) in MODELS {
-        for (k, network) in networks().iter().enumerate() {
-            let mut program = Program::clone(network);
-            test_mode(&mut program);
-            let mut operators = program.blocks().iter().flat_map(|block| &block.ops);
-            if operators.any(|operator| operator.op.effects().random) {
-                continue;
-            }
+        for (k, network) in networks().iter().enumerate().filter(|(_, network)| !is_random(network)) {
             let what = format!("{name}, network {k}");
             for (rows, fewest) in [(6, 1), (5, 0)] {
                 let (batch, expected, parameters) = network.computed(rows, fewest);

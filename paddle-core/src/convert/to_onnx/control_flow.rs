@@ -117,9 +117,10 @@ impl Writer<'_> {
             })?;
             sides.push(side);
         }
+        let no = sides.pop().unwrap_or_default();
+        let yes = sides.pop().unwrap_or_default();
         let mut outputs = Vec::with_capacity(operator.outputs.len());
-        for k in 0..operator.outputs.len() {
-            let [(yes, of_yes), (no, of_no)] = [0, 1].map(|side: usize| sides[side][k].clone());
+        for ((yes, of_yes), (no, of_no)) in yes.into_iter().zip(no) {
             let (both, order) = (self.joined(&yes, &no), self.joined(&of_yes, &of_no));
             outputs.push(self.restored(&both, &order));
         }
@@ -259,7 +260,7 @@ impl Writer<'_> {
             let [_, order] = self.nodes_with("TopK", &[keys, &count], ascending);
             for (&output, values) in operator.outputs[states..].iter().zip(values) {
                 if let Some(rows) = program.ty(output).rows {
-                    let tokens = self.stored_as(rows);
+                    let tokens = self.program.before_loops(rows);
                     self.note(tokens, Fact::Lengths, lengths.clone());
                 }
                 behind.push(self.node("Gather", &[values, &order]));

@@ -108,12 +108,7 @@ impl<'a> Writer<'a> {
     pub(super) fn output(&mut self, var: VarId) -> Result<String, LegaliseError> {
         let program = self.program;
         if program.ty(var).rows.is_some_and(|rows| program.is_reordered(rows)) {
-            return Err(LegaliseError::Operator {
-                operator: program.var(var).name.clone(),
-                place: None,
-                reason: "it is in the order of the iterations of a loop; put it back with `scatter_rows`"
-                    .into(),
-            });
+            return Err(LegaliseError::in_order_of_loop(&program.var(var).name));
         }
         let (name, called) = (self.name(var)?, self.free(&program.var(var).name));
         self.give(&name, &called);

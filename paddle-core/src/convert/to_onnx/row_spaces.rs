@@ -55,13 +55,6 @@ impl Writer<'_> {
         self.scopes.iter().rev().find_map(|scope| scope.facts.get(&(rows, what)).cloned())
     }
 
-    /// The row space in whose order values on `rows` are stored.
-    pub(super) fn stored_as(&self, rows: RowsId) -> RowsId {
-        let before =
-            |&rows: &RowsId| self.program.source_of(rows).filter(|_| self.program.is_reordered(rows));
-        std::iter::successors(Some(rows), before).last().unwrap_or(rows)
-    }
-
     /// A value that tells something about a row space.
     pub(super) fn fact(&mut self, rows: RowsId, what: Fact) -> Result<String, LegaliseError> {
         match self.known(rows, what) {
@@ -84,7 +77,7 @@ impl Writer<'_> {
     }
 
     fn known(&mut self, rows: RowsId, what: Fact) -> Option<String> {
-        let rows = self.stored_as(rows);
+        let rows = self.program.before_loops(rows);
         if let Some(name) = self.find(rows, what) {
             return Some(name);
         }
@@ -124,8 +117,10 @@ impl Writer<'_> {
     /// What a value tells about the sequences `of`, for those of them that are `rows`.
     fn of_sequences(&mut self, value: &str, rows: RowsId, of: RowsId) -> Option<String> {
         let program = self.program;
-        let (from, to) =
-            (program.rows_of_whole_sequences(self.stored_as(of))?, program.rows_of_whole_sequences(rows)?);
+        let (from, to) = (
+            program.rows_of_whole_sequences(self.program.before_loops(of))?,
+            program.rows_of_whole_sequences(rows)?,
+        );
         self.found(value, from, to)
     }
 
@@ -159,8 +154,8 @@ impl Writer<'_> {
     }
 
     fn found(&mut self, x: &str, from: RowsId, to: RowsId) -> Option<String> {
-        let stored = self.stored_as(from);
-        let mut at = self.stored_as(to);
+        let stored = self.program.before_loops(from);
+        let mut at = self.program.before_loops(to);
         if at == stored {
             return Some(x.to_string());
         }
@@ -170,7 +165,7 @@ impl Writer<'_> {
         }
         let mut numbers = self.known(at, Fact::Numbers)?;
         loop {
-            at = self.stored_as(self.program.source_of(at)?);
+            at = self.program.before_loops(self.program.source_of(at)?);
             if at == stored {
                 return Some(self.node("Gather", &[x, &numbers]));
             }
@@ -182,7 +177,7 @@ impl Writer<'_> {
     /// The row space of the tokens of a value, in the order in which they are stored.
     pub(super) fn tokens_of(&self, ty: &Type) -> Result<RowsId, LegaliseError> {
         match ty.rows {
-            Some(rows) => Ok(self.stored_as(rows)),
+            Some(rows) => Ok(self.program.before_loops(rows)),
             None => self.refuse("its operands are no sequences"),
         }
     }

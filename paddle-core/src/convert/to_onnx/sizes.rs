@@ -40,7 +40,7 @@ impl Writer<'_> {
         }
         let spaces = self.program.row_spaces();
         let rows = spaces.iter().position(|rows| rows.size == symbol).map(|at| RowsId(at as u32))?;
-        let stored = self.stored_as(rows);
+        let stored = self.program.before_loops(rows);
         if stored != rows {
             return self.symbol(self.program.row_space(stored).size);
         }

@@ -124,7 +124,7 @@ impl Legaliser<'_> {
             self.names.insert(output, out);
         }
         // Sequences that were fed have tokens. The rows of a `while` may have none, of which nothing can be sorted.
-        if self.is_fed(self.stored_as(steps)) {
+        if self.is_fed(self.program.before_loops(steps)) {
             for (k, values) in values.into_iter().enumerate() {
                 let out = self.in_order(at, values, &of_values, results[k], outputs[k]);
                 self.names.insert(outputs[k], out);

@@ -20,7 +20,7 @@ impl Legaliser<'_> {
     /// The row space of an operand's tokens, which have to be stored in the order of the sequences.
     fn tokens_of(&self, operator: &Operator, k: usize) -> Result<RowsId, LegaliseError> {
         match self.program.ty(operator.inputs[k]).rows {
-            Some(rows) => Ok(self.stored_as(rows)),
+            Some(rows) => Ok(self.program.before_loops(rows)),
             None => self.refuse(operator, "its operands are no sequences"),
         }
     }

@@ -116,6 +116,17 @@ impl fmt::Display for LegaliseError {
 
 impl std::error::Error for LegaliseError {}
 
+impl LegaliseError {
+    /// An output that would show an order that is a loop's own.
+    pub(in crate::convert) fn in_order_of_loop(output: &str) -> Self {
+        LegaliseError::Operator {
+            operator: output.to_string(),
+            place: None,
+            reason: "it is in the order of the iterations of a loop; put it back with `scatter_rows`".into(),
+        }
+    }
+}
+
 impl From<VerifyError> for LegaliseError {
     fn from(error: VerifyError) -> Self {
         LegaliseError::Verify(error)
@@ -161,12 +172,7 @@ pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
         program.inputs().iter().copied().chain(program.parameters()).map(|var| to.name(var)).collect();
     for (column, &output) in program.outputs().iter().enumerate() {
         if program.ty(output).rows.is_some_and(|rows| program.is_reordered(rows)) {
-            return Err(LegaliseError::Operator {
-                operator: program.var(output).name.clone(),
-                place: None,
-                reason: "it is in the order of the iterations of a loop; put it back with `scatter_rows`"
-                    .into(),
-            });
+            return Err(LegaliseError::in_order_of_loop(&program.var(output).name));
         }
         // A variable is fetched once, and only if an operator has written it.
         let mut name = to.with_levels(global, output);

@@ -164,16 +164,9 @@ impl Legaliser<'_> {
         std::iter::successors(Some(at), parent).any(|at| at == outer)
     }
 
-    /// The row space in whose order values on `rows` are stored.
-    pub(super) fn stored_as(&self, rows: RowsId) -> RowsId {
-        let before =
-            |&rows: &RowsId| self.program.source_of(rows).filter(|_| self.program.is_reordered(rows));
-        std::iter::successors(Some(rows), before).last().unwrap_or(rows)
-    }
-
     /// A variable that tells something about a row space, if there is one or it can be computed in the block `at`.
     pub(super) fn known(&mut self, at: usize, rows: RowsId, what: Known) -> Option<String> {
-        let rows = self.stored_as(rows);
+        let rows = self.program.before_loops(rows);
         if let Some(name) = self.find(at, rows, what) {
             return Some(name);
         }

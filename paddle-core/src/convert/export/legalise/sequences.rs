@@ -27,7 +27,7 @@ impl Legaliser<'_> {
     pub(super) fn with_levels(&mut self, at: usize, var: VarId) -> String {
         let (program, name) = (self.program, self.name(var));
         let ty = program.ty(var);
-        let rows = ty.rows.map(|rows| self.stored_as(rows));
+        let rows = ty.rows.map(|rows| self.program.before_loops(rows));
         let outer = rows.and_then(|rows| program.rows_of_whole_sequences(rows));
         let is_nested = outer.is_some_and(|outer| program.rows_of_whole_sequences(outer).is_some());
         match rows.filter(|_| is_nested).and_then(|rows| self.known(at, rows, Known::Levels)) {
@@ -38,7 +38,7 @@ impl Legaliser<'_> {
 
     /// A variable with the offsets of the sequences whose tokens are `rows`, in any order.
     pub(super) fn at_offsets(&mut self, at: usize, x: String, ty: &Type, rows: RowsId) -> String {
-        let rows = self.stored_as(rows);
+        let rows = self.program.before_loops(rows);
         if self.program.rows_of_whole_sequences(rows).is_none() {
             return x;
         }
@@ -133,7 +133,7 @@ impl Legaliser<'_> {
         ty: &Type,
         called: &str,
     ) -> Result<String, LegaliseError> {
-        let made = ty.rows.map(|rows| self.stored_as(rows)).filter(|&rows| !self.is_fed(rows));
+        let made = ty.rows.map(|rows| self.program.before_loops(rows)).filter(|&rows| !self.is_fed(rows));
         let parent = made.and_then(|rows| self.program.rows_of_whole_sequences(rows));
         let (Some(made), Some(parent)) = (made, parent) else {
             return Ok(self.pool_tokens(at, op, x, ty, called));

@@ -101,7 +101,7 @@ impl Legaliser<'_> {
                 let numbers = numbers.clone();
                 let sorted = self.sorted(at, values, numbers, &var.ty, &var.name);
                 self.names.insert(output, sorted.clone());
-                if let Some(tokens) = var.ty.rows.map(|rows| self.stored_as(rows)) {
+                if let Some(tokens) = var.ty.rows.map(|rows| self.program.before_loops(rows)) {
                     let sorted = self.without_offsets(at, sorted, &var.ty);
                     self.make(at, tokens, sorted, lengths.clone());
                 }

@@ -23,7 +23,7 @@ impl Writer<'_> {
     }
 
     /// The sizes from an axis on.
-    fn from_axis(&self, operator: &Operator, axis: i64) -> Vec<Dim> {
+    fn sizes_from(&self, operator: &Operator, axis: i64) -> Vec<Dim> {
         let dims = self.program.shape(self.program.ty(operator.inputs[0]));
         dims.get(axis as usize..).unwrap_or_default().to_vec()
     }
@@ -34,7 +34,7 @@ impl Writer<'_> {
         op: &LayerNorm,
         x: &[&str],
     ) -> Result<String, LegaliseError> {
-        let dims = self.from_axis(operator, op.begin_norm_axis);
+        let dims = self.sizes_from(operator, op.begin_norm_axis);
         let mut inputs = vec![x[0].to_string()];
         for &parameter in &x[1..] {
             inputs.push(self.reshaped_to(parameter, &dims)?);
