@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
@@ -14,6 +15,13 @@ pub(crate) struct Arguments {
     /// Which workloads; all that have a twin, if it is left out.
     #[arg(long = "workload", value_delimiter = ',')]
     pub(crate) workloads: Vec<String>,
+    /// A folder with folders of models that PaddlePaddle saved, instead of workloads: here, in PaddlePaddle, and, as they are exported
+    /// to ONNX, in onnxruntime. `../peers/save_models.py` makes some.
+    #[arg(long, conflicts_with = "workloads")]
+    pub(crate) models: Option<PathBuf>,
+    /// The rows of a batch for these models.
+    #[arg(long, value_delimiter = ',', default_value = "1,32")]
+    pub(crate) batch: Vec<NonZeroUsize>,
     /// On how many threads; several numbers are measured one after the other.
     #[arg(long, value_delimiter = ',', default_value = "1")]
     pub(crate) threads: Vec<NonZeroUsize>,

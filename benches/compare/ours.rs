@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::saved::Saved;
 use crate::worker::Program;
 
 /// How the columns and lines of this system are called.
@@ -50,6 +51,14 @@ impl Workloads {
     pub(crate) fn program(&self, workload: &str, threads: NonZeroUsize) -> Program {
         let mut command = Command::new(&self.path);
         command.args(["--workload", workload, "--threads", &threads.to_string()]);
+        Program { framework: OURS.to_string(), name: OURS.to_string(), command }
+    }
+
+    /// The program that runs a model that was saved.
+    pub(crate) fn of_model(&self, model: &Saved, batch: NonZeroUsize, threads: NonZeroUsize) -> Program {
+        let mut command = Command::new(&self.path);
+        command.arg("--model").arg(&model.prefix);
+        command.args(["--batch", &batch.to_string(), "--threads", &threads.to_string()]);
         Program { framework: OURS.to_string(), name: OURS.to_string(), command }
     }
 }

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::saved::Saved;
 use crate::worker::Program;
 
 /// What the Python that was found can run.
@@ -59,6 +60,19 @@ impl Peers {
             let name = format!("{framework} {}", mode.replace('+', " "));
             Program { framework: framework.to_string(), name, command }
         })
+    }
+
+    /// The programs that run a model that was saved.
+    pub(crate) fn of_model(&self, model: &Saved, batch: NonZeroUsize, threads: NonZeroUsize) -> Vec<Program> {
+        let program = |(framework, mode): (&str, &str)| {
+            let mut command = Command::new(&self.python);
+            let file = if framework == "paddle" { &model.prefix } else { &model.onnx };
+            command.arg(folder().join("saved.py")).args([framework, mode]).arg(file);
+            command.args([batch.to_string(), threads.to_string()]);
+            let name = format!("{framework} {}", mode.replace('+', " "));
+            Program { framework: framework.to_string(), name, command }
+        };
+        self.twins("saved").map(program).collect()
     }
 
     /// Framework and mode of the twins of a workload.

@@ -9,7 +9,7 @@ import shutil
 import sys
 
 # What has to be importable for each framework.
-NEEDS = {"torch": ["torch"], "jax": ["jax"], "onnxruntime": ["onnxruntime", "onnx"]}
+NEEDS = {"torch": ["torch"], "jax": ["jax"], "onnxruntime": ["onnxruntime", "onnx"], "paddle": ["paddle"]}
 
 # The modes of each workload's twins; `with_torch.py` says what they mean.
 IMAGES = {"torch": ["eager", "eager+channels-last", "compiled", "compiled+channels-last"], "jax": ["jit"]}
@@ -29,6 +29,8 @@ TWINS = {
     "decoder64": PLAIN,
     "unet": IMAGES,
     "separable": IMAGES,
+    # Models that PaddlePaddle saved, which `saved.py` runs.
+    "saved": {"paddle": ["predictor", "predictor+onednn"], "onnxruntime": ["session"]},
 }
 # On cards only PyTorch is compared. Its compiler arranges the channels of images there by itself. CUDA's graphs need a whole
 # step without a question from the host, which neither the kernel of LSTMs nor a loop that may end has.
@@ -36,6 +38,7 @@ CARD = {
     workload: [mode for mode in frameworks["torch"] if mode != "compiled+channels-last"]
     + {"W3": [], "W9": ["compiled+unrolled+graphs"]}.get(workload, ["compiled+graphs"])
     for workload, frameworks in TWINS.items()
+    if "torch" in frameworks
 }
 
 
@@ -54,7 +57,7 @@ for framework, modules in NEEDS.items():
     if lacks:
         absent[framework] = f"{', '.join(lacks)} cannot be imported"
     else:
-        versions[framework] = importlib.metadata.version(framework)
+        versions[framework] = importlib.metadata.version({"paddle": "paddlepaddle"}.get(framework, framework))
 if "torch" in versions and not compiler():
     absent["torch compiled"] = "there is no C++ compiler"
 

@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
@@ -14,6 +15,9 @@ pub(crate) struct Arguments {
     /// Which workloads; all, if it is left out.
     #[arg(long = "workload", value_delimiter = ',')]
     pub(crate) workloads: Vec<String>,
+    /// Inference by a model that PaddlePaddle saved, or by one in ONNX, instead of a workload: its file, or folder.
+    #[arg(long, conflicts_with = "workloads")]
+    pub(crate) model: Option<PathBuf>,
     /// What runs them: `cpu`, `best`, or a card by its number, as `wgpu:0`. Cards are built in by features.
     #[arg(long, default_value = "cpu")]
     pub(crate) device: String,

@@ -4,6 +4,7 @@
 //! cargo bench --bench workloads -- --workload W1 --threads 1
 //! cargo bench --bench workloads -- --workload W4 --profile
 //! cargo bench --bench workloads -- --workload W1 --precision bf16
+//! cargo bench --bench workloads -- --model models/resnet18 --batch 32
 //! cargo bench --bench workloads --features wgpu -- --workload W1 --device wgpu:0 --batch 1024
 //! ```
 //!
@@ -28,6 +29,7 @@ mod random;
 mod ranking;
 mod regression;
 mod resnet;
+mod saved;
 mod seconds;
 mod separable;
 mod serve;
@@ -64,11 +66,24 @@ fn measure_all(arguments: &Arguments) -> Run {
         println!("{}", all.join("\n"));
         return Ok(());
     }
-    let names = if arguments.workloads.is_empty() { &all } else { &arguments.workloads };
+    let names = match (&arguments.model, arguments.workloads.is_empty()) {
+        (Some(model), _) => &vec![model.display().to_string()],
+        (None, true) => &all,
+        (None, false) => &arguments.workloads,
+    };
     for name in names {
-        let (rows, make) = catalogue::workload(name)?;
-        let rows = arguments.batch.map_or(rows, NonZeroUsize::get);
-        let mut workload = make(device(arguments)?, rows)?;
+        let batch = arguments.batch.map(NonZeroUsize::get);
+        let (rows, mut workload) = match &arguments.model {
+            Some(model) => {
+                let rows = batch.unwrap_or(1);
+                (rows, saved::workload(device(arguments)?, model, rows)?)
+            }
+            None => {
+                let (rows, make) = catalogue::workload(name)?;
+                let rows = batch.unwrap_or(rows);
+                (rows, make(device(arguments)?, rows)?)
+            }
+        };
         workload.compute_in(arguments.precision);
         if arguments.profile {
             print_profile(arguments, &mut *workload)?;

@@ -120,10 +120,10 @@ impl<S: Spec, B: Backend + Clone> Inference<S, B> {
 impl<S: Spec, B: Backend + Clone> Workload for Inference<S, B> {
     fn step(&mut self, at: usize) -> Result<f32, Error> {
         let outputs = infer_with(&self.net, &self.parameters, &self.pool[at], self.options())?;
-        let probabilities = outputs.at::<f32>(0)?;
-        // The others compare the first class of the first batch, and the last class of the last one.
-        let class = if at + 1 == POOL { probabilities.len() - 1 } else { 0 };
-        Ok(probabilities[[0, class]])
+        let mut numbers = outputs.at::<f32>(0)?.into_iter();
+        // The others compare the first number of the first batch, and the last one of the last batch.
+        let compared = if at + 1 == POOL { numbers.last() } else { numbers.next() };
+        Ok(compared.copied().unwrap_or(f32::NAN))
     }
 
     fn compute_in(&mut self, precision: Precision) {

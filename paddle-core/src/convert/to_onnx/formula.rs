@@ -197,6 +197,12 @@ impl Real for Term {
         Term::of(1.0) - self.erf()
     }
 
+    // In the form in which runtimes recognise it, and compute it as one operator.
+    fn gelu(self) -> Term {
+        let share = (self / Term::of(std::f64::consts::SQRT_2)).erf() + Term::of(1.0);
+        self * share * Term::of(0.5)
+    }
+
     fn is_not_a_number(self) -> Truth {
         Truth(operator("IsNaN", [self.0]))
     }

@@ -168,7 +168,8 @@ impl Legaliser<'_> {
         [sorted, order]
     }
 
-    fn less_than(&mut self, at: usize, x: &str, y: &str, ty: &Type) -> String {
+    /// Whether `x` is below `y`, element by element; `ty` has the shape of the result.
+    pub(super) fn less_than(&mut self, at: usize, x: &str, y: &str, ty: &Type) -> String {
         let out = self.declare(at, "less_than", &ty.with_dtype(DType::Bool));
         let less = OpDesc::new("less_than")
             .with_input("X", [x])

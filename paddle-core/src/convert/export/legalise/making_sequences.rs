@@ -2,15 +2,14 @@
 
 use super::row_spaces::Known;
 use super::sequence_positions::list;
-use super::sequences::at_least_column;
 use super::{LegaliseError, Legaliser};
-use crate::ops::{Binary, BinaryKind, Number, Operator, Scale, SequencePad};
+use crate::ops::{Binary, BinaryKind, Operator, Scale};
 use crate::program::{DType, Dim, RowsId, Type};
-use crate::wire::{OpAttr, OpDesc};
+use crate::wire::OpDesc;
 
 impl Legaliser<'_> {
     /// One number for each row, without other dimensions.
-    fn flat(&mut self, at: usize, x: String, ty: &Type) -> String {
+    pub(super) fn flat(&mut self, at: usize, x: String, ty: &Type) -> String {
         match ty.dims.is_empty() {
             true => x,
             false => self.reshaped_to(at, x, ty, &Type { dims: Vec::new(), ..ty.clone() }, vec![-1]),
@@ -18,7 +17,7 @@ impl Legaliser<'_> {
     }
 
     /// The row space of an operand's tokens, which have to be stored in the order of the sequences.
-    fn tokens_of(&self, operator: &Operator, k: usize) -> Result<RowsId, LegaliseError> {
+    pub(super) fn tokens_of(&self, operator: &Operator, k: usize) -> Result<RowsId, LegaliseError> {
         match self.program.ty(operator.inputs[k]).rows {
             Some(rows) => Ok(self.program.before_loops(rows)),
             None => self.refuse(operator, "its operands are no sequences"),
@@ -89,22 +88,31 @@ impl Legaliser<'_> {
         Ok(())
     }
 
+    /// The tokens of both are joined, and sorted by the places that they have in the result.
     pub(super) fn sequence_concat(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
-        let program = self.program;
-        let out = program.ty(operator.outputs[0]);
-        let mut inputs = Vec::with_capacity(2);
+        let tokens = |k: usize| self.tokens_of(operator, k);
+        let [first, second, both] = [tokens(0)?, tokens(1)?, tokens(2)?];
+        let (add, sub) = (Binary { kind: BinaryKind::Add }, Binary { kind: BinaryKind::Sub });
+        let numbers = list(DType::I64);
+        let mut begins = self.need(at, operator, both, Known::Starts)?;
+        let mut places = Vec::with_capacity(2);
+        for of in [first, second] {
+            let starts = self.need(at, operator, of, Known::Starts)?;
+            let lengths = self.need(at, operator, of, Known::Lengths)?;
+            let shift = self.emit(at, sub, &[&begins, &starts], &numbers);
+            places.push(self.spread(at, shift, lengths.clone()));
+            begins = self.emit(at, add, &[&begins, &lengths], &numbers);
+        }
+        let out = self.program.var(operator.outputs[0]);
+        let mut values = Vec::with_capacity(2);
         for &input in &operator.inputs[..2] {
-            let x = self.with_offsets(at, input);
-            let x = self.in_columns(at, operator, x, program.ty(input))?;
-            inputs.push(x);
+            let name = self.name(input);
+            values.push(self.without_offsets(at, name, self.program.ty(input)));
         }
-        let concat = OpDesc::new("sequence_concat").with_input("X", inputs);
-        let mut found = self.declare(at, "sequence_concat", &at_least_column(out));
-        self.push(at, concat.with_output("Out", [found.clone()]));
-        if out.dims.is_empty() {
-            found = self.reshaped(at, operator, found, &at_least_column(out), out)?;
-        }
-        self.names.insert(operator.outputs[0], found);
+        let values = self.joined(at, [&values[0], &values[1]], &out.ty);
+        let order = self.joined(at, [&places[0], &places[1]], &numbers);
+        let sorted = self.sorted(at, values, order, &out.ty, &out.name);
+        self.names.insert(operator.outputs[0], sorted);
         Ok(())
     }
 
@@ -119,70 +127,6 @@ impl Legaliser<'_> {
         let x = self.name(operator.inputs[0]);
         let x = self.reshaped_to(at, x, from, to, shape);
         self.names.insert(operator.outputs[0], x);
-        Ok(())
-    }
-
-    pub(super) fn sequence_pad(
-        &mut self,
-        at: usize,
-        operator: &Operator,
-        op: &SequencePad,
-    ) -> Result<(), LegaliseError> {
-        let program = self.program;
-        let (ty, out) = (program.ty(operator.inputs[0]), program.ty(operator.outputs[0]));
-        let Some(places) = op.length.constant().and_then(|length| i32::try_from(length).ok()) else {
-            return self.refuse(operator, "the number of places has to be a number");
-        };
-        let x = self.with_offsets(at, operator.inputs[0]);
-        let x = self.in_columns(at, operator, x, ty)?;
-        let number = match ty.dtype.is_float() {
-            true => Number::Float(op.pad_value),
-            false => Number::Int(op.pad_value as i64),
-        };
-        let value = self.constant(
-            at,
-            number,
-            &Type { rows: None, dims: vec![Dim::from(1)], ..ty.clone() },
-            "sequence_pad.value",
-        );
-        let mut padded = out.clone();
-        if ty.dims.is_empty() {
-            padded.dims.push(Dim::from(1));
-        }
-        let mut found = self.declare(at, "sequence_pad", &padded);
-        let length =
-            self.declare(at, "sequence_pad.length", &Type { rows: out.rows, ..Type::scalar(DType::I64) });
-        let pad = OpDesc::new("sequence_pad")
-            .with_input("X", [x])
-            .with_input("PadValue", [value])
-            .with_output("Out", [found.clone()])
-            .with_output("Length", [length])
-            .with_attr(OpAttr::int("padded_length", places));
-        self.push(at, pad);
-        if ty.dims.is_empty() {
-            found = self.reshaped(at, operator, found, &padded, out)?;
-        }
-        self.names.insert(operator.outputs[0], found);
-        Ok(())
-    }
-
-    pub(super) fn sequence_unpad(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
-        let program = self.program;
-        let (padded, out) = (program.ty(operator.inputs[0]), program.ty(operator.outputs[0]));
-        let tokens = self.tokens_of(operator, 1)?;
-        let lengths = self.need(at, operator, tokens, Known::Lengths)?;
-        let x = self.name(operator.inputs[0]);
-        let x = self.without_offsets(at, x, padded);
-        let mut found = self.declare(at, "sequence_unpad", &at_least_column(out));
-        let unpad = OpDesc::new("sequence_unpad")
-            .with_input("X", [x])
-            .with_input("Length", [lengths])
-            .with_output("Out", [found.clone()]);
-        self.push(at, unpad);
-        if out.dims.is_empty() {
-            found = self.reshaped(at, operator, found, &at_least_column(out), out)?;
-        }
-        self.names.insert(operator.outputs[0], found);
         Ok(())
     }
 }

@@ -31,6 +31,7 @@
 //! | `sequences.rs` | operators that work along sequences |
 //! | `making_sequences.rs` | operators that make new sequences |
 //! | `row_spaces.rs` | how values come into a block that runs on some of their rows, and the variables that describe row spaces |
+//! | `sequence_places.rs` | sequences in rows of places, windows of any elements |
 //! | `sequence_positions.rs` | sequences of some of the rows |
 //! | `branches.rs` | `if` |
 //! | `unread.rs` | what nothing reads |
@@ -41,6 +42,7 @@ mod for_per_row;
 mod making_sequences;
 mod operators;
 mod row_spaces;
+mod sequence_places;
 mod sequence_positions;
 mod sequences;
 mod unread;

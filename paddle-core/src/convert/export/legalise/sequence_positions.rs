@@ -131,7 +131,7 @@ impl Legaliser<'_> {
     }
 
     /// The numbers from 0 to below `count`.
-    fn numbers_below(&mut self, at: usize, count: String) -> String {
+    pub(super) fn numbers_below(&mut self, at: usize, count: String) -> String {
         let one = Type::new(DType::I64, [1]);
         let [start, step] = [0, 1].map(|number| self.constant(at, Number::Int(number), &one, "range.bound"));
         let out = self.declare(at, "range", &list(DType::I64));

@@ -283,15 +283,9 @@ impl Legaliser<'_> {
         let program = self.program;
         let (x, windows) = (operator.inputs[0], operator.outputs[0]);
         let (ty, out) = (program.ty(x), program.ty(windows));
-        if !ty.dtype.is_float() {
-            return self.sequence_enumerate(at, operator, op);
-        }
         let sizes = [op.start, op.length].map(i32::try_from);
-        let (true, [Ok(start), Ok(length)]) = (op.pad_value == 0.0, sizes) else {
-            return self.refuse(
-                operator,
-                "PaddlePaddle's windows start within 32 bits, and have zeros where there is no token",
-            );
+        let (true, [Ok(start), Ok(length)]) = (ty.dtype.is_float() && op.pad_value == 0.0, sizes) else {
+            return self.windows_by_numbers(at, operator, op);
         };
         let width = ty.dims.iter().try_fold(Dim::from(1), |width, dim| &width * dim).ok();
         let Some(width) = width.and_then(|width| width.constant()) else {
@@ -323,27 +317,6 @@ impl Legaliser<'_> {
             found = self.reshaped(at, operator, found, &flat(size), out)?;
         }
         self.names.insert(windows, found);
-        Ok(())
-    }
-
-    fn sequence_enumerate(
-        &mut self,
-        at: usize,
-        operator: &Operator,
-        op: &SequenceWindow,
-    ) -> Result<(), LegaliseError> {
-        let ty = self.program.ty(operator.inputs[0]);
-        let one_each = ty.dims.iter().all(|dim| dim.constant() == Some(1)) && ty.dims.len() < 2;
-        let (Ok(length), 0, true) = (i32::try_from(op.length), op.start, one_each) else {
-            return self.refuse(operator, "PaddlePaddle has windows of ids from each one on, of `[_, 1]`");
-        };
-        let x = self.with_offsets(at, operator.inputs[0]);
-        let x = self.in_columns(at, operator, x, ty)?;
-        let enumerate = OpDesc::new("sequence_enumerate")
-            .with_attr(OpAttr::int("win_size", length))
-            .with_attr(OpAttr::int("pad_value", op.pad_value as i32));
-        let found = self.step(at, enumerate, x, self.program.ty(operator.outputs[0]));
-        self.names.insert(operator.outputs[0], found);
         Ok(())
     }
 
