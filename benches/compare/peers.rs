@@ -68,7 +68,7 @@ impl Peers {
             let mut command = Command::new(&self.python);
             let file = if framework == "paddle" { &model.prefix } else { &model.onnx };
             command.arg(folder().join("saved.py")).args([framework, mode]).arg(file);
-            command.args([batch.to_string(), threads.to_string()]);
+            command.args([batch.to_string(), threads.to_string()]).args(&model.inputs);
             let name = format!("{framework} {}", mode.replace('+', " "));
             Program { framework: framework.to_string(), name, command }
         };

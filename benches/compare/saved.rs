@@ -13,6 +13,8 @@ pub(crate) struct Saved {
     pub(crate) prefix: PathBuf,
     /// The same model as it is exported to ONNX.
     pub(crate) onnx: PathBuf,
+    /// The inputs, as `f32:3,224,224`, without the batch.
+    pub(crate) inputs: Vec<String>,
 }
 
 /// The models in the folders of a folder, by name.
@@ -26,7 +28,14 @@ pub(crate) fn find(folder: &Path) -> Result<Vec<Saved>, String> {
         let onnx = std::env::temp_dir().join(format!("paddle-compare-{}-{name}.onnx", std::process::id()));
         let (net, parameters) = Network::load(&prefix).map_err(failed)?;
         net.save(&onnx, &parameters).map_err(failed)?;
-        models.push(Saved { name, prefix, onnx });
+        let program = net.program().map_err(failed)?;
+        let inputs = program.inputs().iter().map(|&input| {
+            let ty = program.ty(input);
+            let dims: Vec<String> = ty.dims.iter().map(|dim| program.show_dim(dim)).collect();
+            format!("{}:{}", ty.dtype, dims.join(","))
+        });
+        let inputs = inputs.collect();
+        models.push(Saved { name, prefix, onnx, inputs });
     }
     models.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(models)

@@ -1,5 +1,5 @@
-"""Inference by a model that PaddlePaddle saved: `saved.py paddle|onnxruntime MODE MODEL BATCH THREADS`. The batches are those of
-`benches/workloads/saved.rs`."""
+"""Inference by a model that PaddlePaddle saved: `saved.py paddle|onnxruntime MODE MODEL BATCH THREADS INPUTS`, where INPUTS has an
+argument such as `f32:3,224,224` for each input. The batches are those of `benches/workloads/saved.rs`."""
 
 import sys
 
@@ -8,16 +8,22 @@ import numpy as np
 from serve import serve
 
 FRAMEWORK, MODE, MODEL = sys.argv[1:4]
-BATCH, THREADS = map(int, sys.argv[4:])
+BATCH, THREADS = map(int, sys.argv[4:6])
+INPUTS = sys.argv[6:]
 POOL = 8
 
 
-def numbers(shape, dtype, k, at):
-    shape = [BATCH] + [int(size) for size in shape[1:]]
+def numbers(described, k, at):
+    dtype, sizes = described.split(":")
+    shape = [BATCH] + [int(size) for size in sizes.split(",") if size]
     elements = (np.arange(np.prod(shape)) + 3 * at) * 37 + k * 11
-    whole = "int64" in dtype
-    values = (elements % 5).astype(np.int64) if whole else (elements % 41).astype(np.float32) / np.float32(20) - 1
-    return values.astype(np.int64 if whole else np.float32).reshape(shape)
+    if dtype == "i64":
+        return (elements % 5).astype(np.int64).reshape(shape)
+    return ((elements % 41).astype(np.float32) / np.float32(20) - 1).astype(np.float32).reshape(shape)
+
+
+def pool():
+    return [[numbers(described, k, at) for k, described in enumerate(INPUTS)] for at in range(POOL)]
 
 
 def paddle():
@@ -30,14 +36,12 @@ def paddle():
     if "onednn" in MODE:
         config.enable_mkldnn()
     predictor = inference.create_predictor(config)
-    names, shapes = predictor.get_input_names(), predictor.get_input_tensor_shape()
-    handles = [predictor.get_input_handle(name) for name in names]
-    types = [str(handle.type()).lower() for handle in handles]
-    pool = [[numbers(shapes[name], types[k], k, at) for k, name in enumerate(names)] for at in range(POOL)]
+    handles = [predictor.get_input_handle(name) for name in predictor.get_input_names()]
+    batches = pool()
     output = predictor.get_output_handle(predictor.get_output_names()[0])
 
     def step(number):
-        for handle, value in zip(handles, pool[number % POOL]):
+        for handle, value in zip(handles, batches[number % POOL]):
             handle.reshape(value.shape)
             handle.copy_from_cpu(value)
         predictor.run()
@@ -52,12 +56,10 @@ def onnxruntime():
     options = runtime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = THREADS, 1
     session = runtime.InferenceSession(MODEL, options, providers=["CPUExecutionProvider"])
-    inputs = session.get_inputs()
-    pool = [
-        {taken.name: numbers(taken.shape, taken.type, k, at) for k, taken in enumerate(inputs)} for at in range(POOL)
-    ]
+    names = [taken.name for taken in session.get_inputs()]
+    batches = [dict(zip(names, batch)) for batch in pool()]
     first = session.get_outputs()[0].name
-    return lambda number: session.run([first], pool[number % POOL])[0].reshape(-1)
+    return lambda number: session.run([first], batches[number % POOL])[0].reshape(-1)
 
 
 serve({"paddle": paddle, "onnxruntime": onnxruntime}[FRAMEWORK], inference=True)

@@ -26,19 +26,13 @@ const IN_PREDICTORS: [&str; 6] = [
     "upsampled, network 0",
 ];
 
-/// Networks whose operators later releases do not have (fields, padded and joined sequences, windows of ids), or have without
-/// a form of them (no rows).
-const IN_LATER_RELEASES: [&str; 10] = [
+/// Networks whose operators later releases do not have (fields), or have without a form of them (no rows).
+const IN_LATER_RELEASES: [&str; 5] = [
     "conditional_random_field, network 0",
     "found_and_moved, network 1",
     "found_and_moved, network 2",
-    "made_sequences, network 0",
-    "made_sequences, network 2",
-    "odd_loops, network 2",
-    "recurrent_layers, network 4",
-    "sequence_convolution, network 1",
     "sequence_labels, network 0",
-    "sequences_in_blocks, network",
+    "sequences_in_blocks, network 0",
 ];
 
 /// Whether an operator draws numbers, which are others there.
