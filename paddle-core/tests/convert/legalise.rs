@@ -350,7 +350,8 @@ fn tokens() {
     is_paddle(&legalise(&text::parse(&truth).unwrap()).unwrap());
 }
 
-/// Products with windows are convolutions; windows that something else reads too are one with a filter for each element.
+/// Products with windows are convolutions; windows that something else reads too are one with a filter for each element, and
+/// those of whole numbers are gathered.
 #[test]
 fn windows() {
     let source = "program {
@@ -373,7 +374,8 @@ fn windows() {
         let ops = operators(desc).remove(0).into_iter();
         ops.filter(|op| !["feed", "fetch", "lod_reset"].contains(op)).collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(without_offsets(&desc), "sequence_conv sequence_conv reshape2 sequence_enumerate");
+    let ops = without_offsets(&desc);
+    assert!(ops.starts_with("sequence_conv sequence_conv ") && ops.ends_with(" gather reshape2"), "{ops}");
     let again = from_wire(&desc, None).unwrap().to_string();
     assert!(again.contains("sequence_window(x, start=-1, length=3)"), "{again}");
 
