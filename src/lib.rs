@@ -34,6 +34,7 @@
 //! | to | there is |
 //! | --- | --- |
 //! | write a network | [`network!`], [`attribute::network`], [`network::module`]; [`guide`] has the language and its layers |
+//! | take one from a file of PaddlePaddle's or of ONNX, as the crate is compiled | `include_model!`, behind the feature `include` |
 //! | compile one at run time | `language`, behind the feature of that name |
 //! | feed it | [`reader`], [`Batch`], [`Row`]; [`data`] has data sets |
 //! | train it | [`Parameters`], [`Trainer`], [`updater`], [`Clip`], [`Decay`], [`Event`] |
@@ -53,7 +54,7 @@
 //! | `plot` | [`plot`], [`notebook`], [`Options::curve`] |
 //! | `terminal` | the bar of [`Options::progress`], which is lines without it; [`Options::interruptible`] |
 //!
-//! `images` is off by default: `data::ImageFolder` reads folders of images. So is `parquet`: `data::Parquet` reads files of columns. So is `language`: `paddle::language` compiles sources at run time. So is `service`: `paddle::service` answers over HTTP. With `default-features = false` the runtime alone is left, which compiles for `wasm32-unknown-unknown`, too.
+//! `images` is off by default: `data::ImageFolder` reads folders of images. So is `parquet`: `data::Parquet` reads files of columns. So is `language`: `paddle::language` compiles sources at run time. So is `include`: `include_model!` makes networks of models in files. So is `service`: `paddle::service` answers over HTTP. With `default-features = false` the runtime alone is left, which compiles for `wasm32-unknown-unknown`, too.
 
 #![warn(clippy::missing_errors_doc)]
 
@@ -82,6 +83,8 @@ mod frozen;
 #[doc(hidden)]
 pub mod ghost;
 pub mod guide;
+#[cfg(feature = "include")]
+mod include;
 mod infer;
 #[doc(hidden)]
 pub mod instances;

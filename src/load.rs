@@ -1,18 +1,21 @@
 //! Loading of models that PaddlePaddle saved, and of models in ONNX.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use std::collections::BTreeMap;
-
-use paddle_core::convert::{ConvertError, Fault, OnnxModel, load_onnx_to_train, load_params, load_to_train};
+use paddle_core::convert::{
+    ConvertError, Fault, OnnxModel, element, load_onnx_to_train, load_params, load_to_train,
+};
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::Program;
+use paddle_core::plan::{Backend, Stored};
 use paddle_core::wire::onnx::ModelProto;
 use paddle_core::wire::{ProgramDesc, TensorRecord, WireError};
 
 use crate::Error;
 use crate::element::Values;
-use crate::files::{FileError, FileFault, disk};
+use crate::files::matching::Tensors;
+use crate::files::{FileError, FileFault, Load, LoadReport, disk};
 use crate::network::{Dynamic, Network};
 use crate::parameters::Parameters;
 
@@ -33,7 +36,8 @@ pub fn load_inference_model(
     pdmodel: &[u8],
     pdiparams: &[u8],
 ) -> Result<(Network<Dynamic>, Parameters), Error> {
-    of_desc(&ProgramDesc::decode(pdmodel)?, pdiparams)
+    let (program, records) = of_desc(&ProgramDesc::decode(pdmodel)?, pdiparams)?;
+    with_values(program, &records)
 }
 
 /// Loads a model in ONNX from the bytes of its file: [`Network::load`] for one that is in memory.
@@ -49,7 +53,8 @@ pub fn load_inference_model(
 /// assert!(matches!(error, Error::Wire(_)));
 /// ```
 pub fn load_onnx(model: &[u8]) -> Result<(Network<Dynamic>, Parameters), Error> {
-    of_onnx(&ModelProto::decode(model)?)
+    let (program, records) = of_onnx(&ModelProto::decode(model)?)?;
+    with_values(program, &records)
 }
 
 impl Network<Dynamic> {
@@ -119,25 +124,97 @@ impl Network<Dynamic> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<(Self, Parameters), Error> {
-        let model = file_of_model(path.as_ref())?;
-        if has_extension(&model, "onnx") {
-            let desc = ModelProto::decode(&read(&model)?);
-            return of_onnx(&desc.map_err(|error| of_file(error, &model))?);
-        }
-        let desc = decoded(&model)?;
-        let values = model.with_extension("pdiparams");
-        let bytes = match read(&values) {
-            Err(error) if error.fault.is_absence() => Vec::new(),
-            bytes => bytes?,
-        };
-        of_desc(&desc, &bytes).map_err(|error| match error {
-            Error::Convert(error) => match *error {
-                ConvertError { fault: Fault::Wire(error), .. } => of_file(error, &values).into(),
-                error => error.into(),
-            },
-            error => error,
-        })
+        let (program, records) = saved(path.as_ref())?;
+        with_values(program, &records)
     }
+}
+
+impl<B: Backend> Parameters<B> {
+    /// Takes the values of a model that PaddlePaddle saved, or of one in ONNX, by the names that its parameters have. `path` is
+    /// what [`Network::load`] takes. A network that [`include_model!`](crate::include_model!) or `paddle decompile` made of the
+    /// model has these names. An error changes nothing.
+    ///
+    /// ```
+    /// use paddle::core::convert::to_wire;
+    /// use paddle::{Load, Parameters, network};
+    ///
+    /// let trunk = network!(|x: Tensor<f32, _, 2>| fc(x, 4, param = "trunk"));
+    /// # let folder = std::env::temp_dir().join(format!("paddle-values-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder).unwrap();
+    /// # let bytes = to_wire(trunk.program()?).main.encode_to_vec();
+    /// # std::fs::write(folder.join("trunk.pdmodel"), bytes).unwrap();
+    /// let saved = Parameters::create(&trunk)?;
+    /// saved.save_pdiparams(folder.join("trunk.pdiparams"))?; // beside `trunk.pdmodel`
+    ///
+    /// let cost = network!(|x: Tensor<f32, _, 2>, y: Tensor<f32, _, 1>| {
+    ///     let head = fc(relu(fc(x, 4, param = "trunk")), 1);
+    ///     mean(square(head - y))
+    /// });
+    /// let mut parameters = Parameters::create_with_seed(&cost, 1)?;
+    /// let report = parameters.load_model(folder.join("trunk"), Load::Intersect)?;
+    /// assert_eq!((report.loaded, report.missing), (2, vec!["head.w".to_string(), "head.b".to_string()]));
+    /// assert_eq!(parameters.get::<f32>("trunk.w")?, saved.get::<f32>("trunk.w")?);
+    /// # std::fs::remove_dir_all(&folder).unwrap();
+    /// # Ok::<(), paddle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Network::load`], and [`Error::File`] with [`FileFault::Differs`] if the model does not have what [`Load`] asks for.
+    pub fn load_model(&mut self, path: impl AsRef<Path>, load: Load<'_>) -> Result<LoadReport, Error> {
+        let path = path.as_ref();
+        let (_, records) = saved(path)?;
+        let (report, found) = self.matched(&Records(&records), load).map_err(|fault| fault.of(path))?;
+        let read = found.into_iter().map(|(stored, tensor)| {
+            let values = Values::from_le_bytes(stored.dtype, &records[&tensor].data);
+            let wanted = |error: OutOfMemory| error.wanted_for(format_args!("parameter `{}`", stored.name));
+            Ok((stored.name.clone(), values.map_err(wanted)?))
+        });
+        let values = read.collect::<Result<Vec<_>, Error>>()?;
+        self.upload(&values);
+        Ok(report)
+    }
+}
+
+/// The values of a model, by their names.
+struct Records<'a>(&'a BTreeMap<String, TensorRecord>);
+
+impl Tensors for Records<'_> {
+    fn names(&self) -> BTreeSet<String> {
+        self.0.keys().cloned().collect()
+    }
+
+    fn name_of<'a>(&'a self, parameter: &'a str) -> &'a str {
+        parameter
+    }
+
+    fn compare(&self, tensor: &str, parameter: &Stored) -> Option<Result<(), String>> {
+        let TensorRecord { element: found, dims, .. } = self.0.get(tensor)?;
+        let same = *found == element(parameter.dtype)
+            && dims.iter().copied().eq(parameter.dims.iter().map(|&dim| dim as i64));
+        Some(if same { Ok(()) } else { Err(format!("{found}{dims:?}")) })
+    }
+}
+
+/// A model in files: its program, and the values of its parameters.
+fn saved(path: &Path) -> Result<(Program, BTreeMap<String, TensorRecord>), Error> {
+    let model = file_of_model(path)?;
+    if has_extension(&model, "onnx") {
+        let desc = ModelProto::decode(&read(&model)?);
+        return of_onnx(&desc.map_err(|error| of_file(error, &model))?);
+    }
+    let desc = decoded(&model)?;
+    let values = model.with_extension("pdiparams");
+    let bytes = match read(&values) {
+        Err(error) if error.fault.is_absence() => Vec::new(),
+        bytes => bytes?,
+    };
+    of_desc(&desc, &bytes).map_err(|error| match error {
+        Error::Convert(error) => match *error {
+            ConvertError { fault: Fault::Wire(error), .. } => of_file(error, &values).into(),
+            error => error.into(),
+        },
+        error => error,
+    })
 }
 
 fn of_file(error: WireError, path: &Path) -> FileError {
@@ -192,15 +269,15 @@ pub(crate) fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found == extension)
 }
 
-fn of_desc(desc: &ProgramDesc, pdiparams: &[u8]) -> Result<(Network<Dynamic>, Parameters), Error> {
+fn of_desc(desc: &ProgramDesc, pdiparams: &[u8]) -> Result<(Program, BTreeMap<String, TensorRecord>), Error> {
     let program = load_to_train(desc)?;
     let records = load_params(desc, &program, pdiparams)?;
-    with_values(program, &records)
+    Ok((program, records))
 }
 
-fn of_onnx(model: &ModelProto) -> Result<(Network<Dynamic>, Parameters), Error> {
+fn of_onnx(model: &ModelProto) -> Result<(Program, BTreeMap<String, TensorRecord>), Error> {
     let OnnxModel { program, parameters } = load_onnx_to_train(model)?;
-    with_values(program, &parameters)
+    Ok((program, parameters))
 }
 
 /// The network of a program, and parameters of these values.

@@ -34,6 +34,7 @@ pub(crate) mod former_names;
 pub(crate) mod keeper;
 mod load_report;
 mod lock;
+pub(crate) mod matching;
 mod notes;
 mod parameters;
 pub(crate) mod safetensors;

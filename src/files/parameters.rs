@@ -1,6 +1,6 @@
 //! Saving and loading of parameters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 
@@ -13,8 +13,9 @@ use super::checkpoint::Checkpoint;
 use super::error::{FileError, FileFault};
 use super::former_names::Names;
 use super::load_report::{LoadReport, Mismatch};
+use super::matching::Tensors;
 use super::notes::Notes;
-use super::safetensors::{Contents, Tensor, TensorFile, shown};
+use super::safetensors::{Contents, Tensor, TensorFile};
 use super::{Load, atomic, disk, length};
 use crate::Error;
 use crate::element::Values;
@@ -118,40 +119,10 @@ impl<B: Backend> Parameters<B> {
         path: &Path,
         load: Load<'_>,
     ) -> Result<(LoadReport, Vec<(String, Values)>), FileError> {
-        let (mut report, mut found, mut extra) = (LoadReport::default(), Vec::new(), file.names());
         let names = self.names_in_file(file);
-        for tensor in Checkpoint::of(file, path).iter().flat_map(Checkpoint::state_tensors) {
-            extra.remove(&tensor);
-        }
-        for stored in self.iter() {
-            let tensor = match load {
-                Load::Strict | Load::Intersect => names.in_file(&stored.name).to_string(),
-                Load::Map(map) => match map(&stored.name) {
-                    Some(tensor) => tensor,
-                    None => continue,
-                },
-            };
-            extra.remove(&tensor);
-            match file.compare(&tensor, stored.dtype, &stored.dims) {
-                None => report.missing.push(tensor),
-                Some(Ok(())) => found.push((stored, tensor)),
-                Some(Err(found)) => {
-                    let (parameter, expected) = (stored.name.clone(), shown(stored.dtype, &stored.dims));
-                    report.mismatched.push(Mismatch { parameter, tensor, found, expected });
-                }
-            }
-        }
-        report.loaded = found.len();
-        report.extra = extra.into_iter().collect();
-        let all = report.missing.is_empty() && report.mismatched.is_empty();
-        let fits = match load {
-            Load::Strict => all && report.extra.is_empty(),
-            Load::Intersect => report.loaded > 0 || self.is_empty(),
-            Load::Map(_) => all,
-        };
-        if !fits {
-            return Err(FileFault::Differs(report).of(path));
-        }
+        let states = Checkpoint::of(file, path).iter().flat_map(Checkpoint::state_tensors).collect();
+        let tensors = InFile { file, names: &names, states };
+        let (report, found) = self.matched(&tensors, load).map_err(|fault| fault.of(path))?;
         let read =
             found.iter().map(|(stored, tensor)| Ok((stored.name.clone(), file.read(tensor, stored.dtype)?)));
         let values = read.collect::<Result<_, FileError>>()?;
@@ -255,6 +226,29 @@ impl<B: Backend> Parameters<B> {
         }
         self.upload(&values);
         Ok(())
+    }
+}
+
+/// The tensors of a safetensors file that may be parameters.
+struct InFile<'a> {
+    file: &'a TensorFile<'a>,
+    names: &'a Names<'a>,
+    states: BTreeSet<String>,
+}
+
+impl Tensors for InFile<'_> {
+    fn names(&self) -> BTreeSet<String> {
+        let mut names = self.file.names();
+        names.retain(|name| !self.states.contains(name));
+        names
+    }
+
+    fn name_of<'a>(&'a self, parameter: &'a str) -> &'a str {
+        self.names.in_file(parameter)
+    }
+
+    fn compare(&self, tensor: &str, parameter: &Stored) -> Option<Result<(), String>> {
+        self.file.compare(tensor, parameter.dtype, &parameter.dims)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`to_wire`] writes a [`Program`](crate::ops::Program) as a `ProgramDesc`, and [`from_wire`] reads it back. It reads
 //! PaddlePaddle's own programs by the same rules. [`legalise`] writes a program that the real PaddlePaddle runs, and
-//! [`export`] its two files. Without the feature `convert` there is [`to_wire`] alone.
+//! [`export`] its two files. Without the features `read` and `convert` there is [`to_wire`] alone; with `read`, programs are read, too.
 //!
 //! # Our dialect
 //!
@@ -75,13 +75,13 @@
 
 mod derived;
 mod dialect;
-#[cfg(feature = "convert")]
+#[cfg(feature = "read")]
 mod draft;
 #[cfg(feature = "convert")]
 mod export;
-#[cfg(feature = "convert")]
+#[cfg(feature = "read")]
 mod from_onnx;
-#[cfg(feature = "convert")]
+#[cfg(feature = "read")]
 mod from_wire;
 mod parameter_options;
 #[cfg(feature = "convert")]
@@ -93,9 +93,9 @@ mod types;
 
 #[cfg(feature = "convert")]
 pub use export::{Export, ExportError, LegaliseError, export, legalise};
-#[cfg(feature = "convert")]
+#[cfg(feature = "read")]
 pub use from_onnx::{OnnxModel, load_onnx, load_onnx_to_train};
-#[cfg(feature = "convert")]
+#[cfg(feature = "read")]
 pub use from_wire::{
     ConvertError, Fault, Unsupported, VariableFault, WirePlace, from_wire, is_known, load, load_params,
     load_to_train,

@@ -17,7 +17,7 @@
 //! * Only inputs and parameters declare shapes; every other type is inferred by [`Program::append_op`].
 
 mod accuracy_class;
-#[cfg(feature = "convert")]
+#[cfg(feature = "read")]
 mod attempt;
 mod bind;
 mod build;
@@ -41,7 +41,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 
 pub use accuracy_class::{AccuracyClass, Terms};
-#[cfg(feature = "convert")]
+#[cfg(feature = "read")]
 pub(crate) use attempt::Mark;
 pub use bind::BindError;
 pub use build::{BuildError, Words};

@@ -22,7 +22,7 @@ pub(super) mod kind {
         bool, double, float, int32, int32 as enumeration, int64, message, string,
     };
 
-    #[cfg(feature = "convert")]
+    #[cfg(feature = "read")]
     pub(in crate::wire) use prost::encoding::bytes;
 }
 

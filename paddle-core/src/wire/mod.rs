@@ -20,7 +20,7 @@ mod error;
 mod framework;
 mod kinds;
 mod message;
-#[cfg(feature = "convert")]
+#[cfg(feature = "read")]
 pub mod onnx;
 mod op;
 mod tensor;

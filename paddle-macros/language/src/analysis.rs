@@ -10,7 +10,7 @@ use crate::files::Files;
 use crate::import::Payload;
 use crate::lower::{Lowered, declare, inputs, lower};
 use crate::parse::{Form, Invocation, Source};
-use crate::report::{Report, Sink};
+use crate::report::{Extent, Report, Sink};
 use crate::resolve::resolve;
 use crate::sharing;
 use crate::training;
@@ -85,5 +85,9 @@ pub fn analyse(
         shown.entry(binding).and_modify(|known| known.merge(&ty)).or_insert(ty);
     }
     source.network.show(shown);
-    Analysis { lowered, operators, reports: sink.finish(), doubts: sink.doubts(), source: Some(source) }
+    let (reports, mut doubts) = (sink.finish(), sink.doubts());
+    // Nobody can change what a file has.
+    let is_included = |at: Extent| source.network.included.iter().any(|model| model.at.is(at));
+    doubts.retain(|doubt| !is_included(doubt.blame.at));
+    Analysis { lowered, operators, reports, doubts, source: Some(source) }
 }

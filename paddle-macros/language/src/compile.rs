@@ -1,5 +1,6 @@
 //! Compilation at run time: a source → the programs of its networks.
 
+use std::io;
 use std::thread;
 
 use paddle_core::ops::Program;
@@ -76,20 +77,27 @@ const STACK: usize = 64 << 20;
 /// # Errors
 /// All mistakes that are found, each with its place, followed by the warnings.
 pub fn compile(source: &str, options: &Options) -> Result<Compiled, Diagnostics> {
-    // The tree is walked by recursion, which needs a known stack; `proc_macro2` frees its source texts when the thread
-    // ends.
-    let compiled = thread::scope(|scope| {
-        let builder = thread::Builder::new().name("paddle-language".into()).stack_size(STACK);
-        let thread = builder.spawn_scoped(scope, || compile_here(source, options));
-        thread.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    });
+    let compiled = on_a_thread(|| compile_here(source, options));
     compiled.unwrap_or_else(|error| {
         let text = format!("there is no thread to compile it on: {error}");
         Err(Diagnostics::of([at_the_beginning(Message::Limit { text }, &Files::default())]))
     })
 }
 
-fn compile_here(source: &str, options: &Options) -> Result<Compiled, Diagnostics> {
+/// Runs what walks trees by recursion, which needs a known stack. `proc_macro2` frees its source texts when the thread ends.
+///
+/// # Errors
+/// There is no thread.
+pub(crate) fn on_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    thread::scope(|scope| {
+        let builder = thread::Builder::new().name("paddle-language".into()).stack_size(STACK);
+        let thread = builder.spawn_scoped(scope, work);
+        thread.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+/// Compiles on the present thread, as the macros have to: rustc's tokens are those of one thread.
+pub(crate) fn compile_here(source: &str, options: &Options) -> Result<Compiled, Diagnostics> {
     let mut sources = Sources::new(options);
     let analysis = sources.analyse(source);
     let Sources { files, mut reports, mut doubts, .. } = sources;

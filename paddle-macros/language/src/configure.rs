@@ -243,7 +243,7 @@ fn conditional(tokens: TokenStream) -> Option<(TokenStream, Punctuated<syn::Meta
 }
 
 /// The name of an item, and whether it is `pub`.
-fn named(item: &syn::Item) -> Option<(Ident, bool)> {
+pub(crate) fn named(item: &syn::Item) -> Option<(Ident, bool)> {
     let is_public = |vis: &syn::Visibility| !matches!(vis, syn::Visibility::Inherited);
     match item {
         syn::Item::Fn(item) => Some((item.sig.ident.clone(), is_public(&item.vis))),

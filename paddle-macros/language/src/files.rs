@@ -12,6 +12,8 @@ use crate::report::Extent;
 pub struct Files {
     /// A folder, and the name that replaces it in the names of the files below it.
     root: Option<(PathBuf, String)>,
+    /// The folder that texts stand in, if it is known.
+    of_texts: Option<PathBuf>,
     /// Sources given as texts: for each file name of spans, the name and the text.
     texts: BTreeMap<String, (String, String)>,
 }
@@ -20,7 +22,20 @@ impl Files {
     /// Files keep the names that spans give them, except that the absolute name of a file below `root` begins with
     /// `name` instead of `root`.
     pub fn below(root: impl Into<PathBuf>, name: impl Into<String>) -> Self {
-        Files { root: Some((root.into(), name.into())), texts: BTreeMap::new() }
+        Files { root: Some((root.into(), name.into())), ..Files::default() }
+    }
+
+    /// Sources that are given as texts, and stand in this folder.
+    pub(crate) fn texts_in(folder: Option<PathBuf>) -> Self {
+        Files { of_texts: folder, ..Files::default() }
+    }
+
+    /// The folder of the file that a span belongs to. Where rustc does not say it, as in the tests of documentation, it is the
+    /// root.
+    pub fn folder(&self, span: Span) -> Option<PathBuf> {
+        let Some((root, _)) = &self.root else { return self.of_texts.clone() };
+        let file = span.local_file();
+        Some(file.as_deref().and_then(Path::parent).unwrap_or(root).to_path_buf())
     }
 
     /// Registers the text that a span belongs to, and its name.

@@ -20,6 +20,7 @@
 //! | `parse` | tokens → tree (`ast`); reports what the language does not have |
 //! | `configure`, `predicates` | `#[cfg(..)]` |
 //! | `import`, `export`, `library` | sub-networks of other sources, and the layers of the library |
+//! | `include` | models in files |
 //! | `resolve`, `parameter_names` | names, arguments, recursion; names of parameters |
 //! | `lower` | tree → program, with all checks of types; sub-networks are inlined |
 //! | `sharing`, `training` | agreement on shared parameters, and trainability |
@@ -47,6 +48,8 @@ mod found;
 mod habits;
 #[doc(hidden)]
 pub mod import;
+#[cfg(feature = "include")]
+mod include;
 mod library;
 #[doc(hidden)]
 pub mod lower;

@@ -63,6 +63,8 @@ messages! {
     "no-topology" NoTopology { name } "`{name}` has no network to run; write at least one `pub fn`"
     /// A name that other modules cannot import.
     "not-importable" NotImportable { name, why } "`{name}` cannot be imported: {why}"
+    /// A file that is no model, or one that the language cannot say.
+    "model" Model { path, why } "the model `{path}` cannot be included: {why}"
     /// Two items of the same name.
     "duplicate" Duplicate { name } "there are two `{name}`s here; give one of them another name"
 

@@ -1,6 +1,7 @@
 //! Options of compilation at run time: what rustc would know about the code around a source.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 /// The options with which a source is compiled. By default there are no sources to import from and no outside sizes,
 /// and no predicate of `#[cfg(..)]` holds.
@@ -22,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     pub(crate) file: Option<String>,
+    pub(crate) folder: Option<PathBuf>,
     pub(crate) network: Option<String>,
     pub(crate) sizes: BTreeMap<String, i64>,
     pub(crate) sources: BTreeMap<String, Imported>,
@@ -44,6 +46,13 @@ impl Options {
     /// Sets the name of the source in diagnostics and programs. The default is `source`.
     pub fn file(mut self, name: impl Into<String>) -> Self {
         self.file = Some(name.into());
+        self
+    }
+
+    /// Gives the folder that the source stands in, from which `include_model!` looks for files. Without it a source reads no
+    /// files: it may come from anywhere.
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
         self
     }
 

@@ -40,7 +40,7 @@ struct Module {
 
 impl<'a> Sources<'a> {
     pub(crate) fn new(options: &'a Options) -> Self {
-        let (files, modules) = (Files::default(), BTreeMap::new());
+        let (files, modules) = (Files::texts_in(options.folder.clone()), BTreeMap::new());
         Sources { options, files, modules, reports: Vec::new(), doubts: Vec::new() }
     }
 

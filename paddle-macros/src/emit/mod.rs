@@ -10,6 +10,8 @@ mod row;
 mod sizes;
 mod spec;
 
+use std::path::Path;
+
 use paddle_language::Analysis;
 use paddle_language::ast::{Constant, Function, Import, Network, text};
 use paddle_language::configure::ConfiguredOut;
@@ -79,6 +81,7 @@ pub(crate) fn emit(source: &Source, analysis: &Analysis, imported: &TokenStream,
             let agreement = sharing::is_open(lowered).then(|| agreement(network, lowered));
             let exports = export::exports(network, imported, broken);
             let sizes = paths.item();
+            let models = network.included.iter().map(|model| tracked(&model.file));
             let operators = operators.items();
             // The stub lets rustc say that the item is configured out.
             let out = network.configured_out.iter().filter(|out| out.public);
@@ -92,6 +95,7 @@ pub(crate) fn emit(source: &Source, analysis: &Analysis, imported: &TokenStream,
                 #uses
                 #(#constants)*
                 #(#errors)*
+                #(#models)*
                 #sizes
                 #operators
                 #(#topologies)*
@@ -118,6 +122,19 @@ fn agreement(network: &Network, lowered: &[(usize, Lowered)]) -> TokenStream {
         errors::call(ident.span().into(), &function, &params)
     });
     quote!(#(const _: () = #checks;)*)
+}
+
+/// Lets cargo compile again what a file has changed. The function is called nowhere, so its bytes are in no program.
+fn tracked(file: &Path) -> TokenStream {
+    let path = file.to_string_lossy();
+    quote! {
+        const _: () = {
+            #[allow(dead_code)]
+            fn model() -> &'static [u8] {
+                ::core::include_bytes!(#path)
+            }
+        };
+    }
 }
 
 /// The ghost as an item. With `read`, only editors see it, and rustc sees uses of these `const`s instead: rust-analyzer

@@ -1,11 +1,11 @@
 //! Tensors as what networks are fed with, and as what they give.
 
 use ndarray::{Array, IxDyn};
-use paddle::{Batch, BatchError, Dynamic, Element, OutputError, Outputs};
+use paddle::{Batch, BatchError, Element, OutputError, Outputs, Spec};
 
 use super::tensor::{Tensor, Values};
 
-pub(crate) fn feed(batch: &mut Batch<Dynamic>, name: &str, tensor: &Tensor) -> Result<(), BatchError> {
+pub(crate) fn feed<S: Spec>(batch: &mut Batch<S>, name: &str, tensor: &Tensor) -> Result<(), BatchError> {
     fn array<T: Clone>(shape: &[usize], elements: &[T]) -> Array<T, IxDyn> {
         Array::from_shape_vec(IxDyn(shape), elements.to_vec()).unwrap()
     }

@@ -11,14 +11,14 @@
 //! | `read.rs` | attributes, read |
 
 mod form;
-#[cfg(feature = "convert")]
+#[cfg(feature = "read")]
 mod read;
 mod write;
 
 use super::dialect::OURS;
 use crate::ops::Op;
 
-#[cfg(feature = "convert")]
+#[cfg(feature = "read")]
 pub(super) use self::read::{attributes_of, float, is_of_our_form, row_space, with_attributes};
 pub(super) use self::write::{attributes, changed_slot, push_float, slots, whole, wholes};
 
@@ -29,7 +29,7 @@ pub(super) fn name(op: &Op) -> String {
 }
 
 /// An operator of the kind with this name on the wire; `None` if the name alone does not determine the kind.
-#[cfg(feature = "convert")]
+#[cfg(feature = "read")]
 pub(super) fn named(name: &str) -> Option<Op> {
     // Such operators are written under names of others: `conv2d_grad`, or the name of the unknown operator.
     let has_no_name = |op: &Op| matches!(op, Op::Conv2dGrad(_) | Op::Foreign(_));
@@ -38,7 +38,7 @@ pub(super) fn named(name: &str) -> Option<Op> {
     Op::prototypes().into_iter().find(|op| is_named(op) && !has_no_name(op))
 }
 
-#[cfg(all(test, feature = "convert"))]
+#[cfg(all(test, feature = "read"))]
 mod tests {
     use super::form::{Form, form};
     use super::{attributes, name, with_attributes};

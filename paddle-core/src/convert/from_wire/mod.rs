@@ -20,10 +20,13 @@ use self::blocks::{WireBlock, blocks};
 pub use self::error::{ConvertError, Fault, VariableFault, WirePlace};
 pub(super) use self::narrow_types::{bits, half, widened, wider};
 use self::operator::Reading;
+#[cfg(feature = "convert")]
 pub(super) use self::parameter_values::check_params;
 pub use self::parameter_values::load_params;
 pub use self::rules::is_known;
+#[cfg(feature = "convert")]
 pub(super) use self::rules::update_of;
+#[cfg(feature = "convert")]
 pub(super) use self::unsupported::load_recorded_forward;
 pub use self::unsupported::{Unsupported, load, load_to_train};
 use self::versions::Versions;

@@ -83,6 +83,7 @@ pub fn load_to_train(program: &ProgramDesc) -> Result<Program, Unsupported> {
 }
 
 /// Reads the forward part of a recorded training.
+#[cfg(feature = "convert")]
 pub(in crate::convert) fn load_recorded_forward(
     program: &ProgramDesc,
     startup: Option<&ProgramDesc>,

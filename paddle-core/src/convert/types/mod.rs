@@ -5,10 +5,10 @@
 //! whose last one is a polynomial of symbols 2 and 3. The numbers are indices into the tables of the program's
 //! `rust.program` operator.
 
-#[cfg(feature = "convert")]
+#[cfg(feature = "read")]
 mod read;
 
-#[cfg(feature = "convert")]
+#[cfg(feature = "read")]
 pub(super) use self::read::{
     Tables, declare, dtype, is_moderate, is_small_product, parse_condition, parse_dim, parse_type, product,
     too_large,

@@ -2,7 +2,7 @@
 
 pub(crate) mod initializers;
 pub mod made_sequences;
-#[cfg(feature = "convert")]
+#[cfg(feature = "read")]
 pub(crate) mod narrow;
 
 use crate::ops::{

@@ -1,5 +1,7 @@
 //! Items: functions, constants, and the units that contain them.
 
+use std::path::PathBuf;
+
 use paddle_core::program::DType;
 use proc_macro2::{Ident, TokenStream};
 
@@ -36,6 +38,15 @@ pub struct Import {
     pub tokens: TokenStream,
     /// The unit that it comes from, and the name there; `None` if that module has mistakes.
     pub item: Option<(UnitId, String)>,
+}
+
+/// A model whose items are those of a module, by `include_model!`.
+#[derive(Debug)]
+pub struct Included {
+    /// The file.
+    pub file: PathBuf,
+    /// The tokens that name it.
+    pub at: Extent,
 }
 
 /// The declaration of a variable or `const`.

@@ -23,7 +23,7 @@ pub use expr::{
     Place, PlaceKind, Statement, Target, TargetKind,
 };
 pub use item::{
-    Binding, Constant, ConstantType, CustomOperator, Function, Import, Keyword, Origin, Param, Unit,
+    Binding, Constant, ConstantType, CustomOperator, Function, Import, Included, Keyword, Origin, Param, Unit,
 };
 pub use size::{OutsideSize, SizeOrigin};
 pub use ty::{DimExpr, DimKind, Pattern, PatternKind, TypeExpr, TypeKind};
@@ -56,6 +56,8 @@ pub struct Network {
     pub captures: Option<Span>,
     /// The functions of all units.
     pub functions: Vec<Function>,
+    /// The models whose items it has.
+    pub included: Vec<Included>,
     /// The items of the invocation that `#[cfg(..)]` removes.
     pub configured_out: Vec<ConfiguredOut>,
     /// The variables, filled in by `resolve`.

@@ -32,9 +32,16 @@ pub(super) struct Function {
     pub(super) body: Body,
 }
 
-/// Makes functions of what is repeated in a body.
-pub(super) fn factor(program: &Program, parameters: &Parameters, body: &mut Body) -> Vec<Function> {
+/// Makes functions of what is repeated in a body. They have no `reserved` names.
+pub(super) fn factor(
+    program: &Program,
+    parameters: &Parameters,
+    reserved: &[String],
+    body: &mut Body,
+) -> Vec<Function> {
     let mut functions = Vec::new();
+    let names = (1..).map(|number| format!("{FUNCTION}{number}"));
+    let mut names = names.filter(|name| !reserved.contains(name));
     if body.statements.len() > MOST_STATEMENTS {
         return functions;
     }
@@ -43,7 +50,8 @@ pub(super) fn factor(program: &Program, parameters: &Parameters, body: &mut Body
         let mut shape = |statement| Shape::of(program, parameters, &functions, &mut words, statement);
         let shapes: Vec<Option<Shape>> = body.statements.iter().map(&mut shape).collect();
         let Some(found) = best(body, &shapes) else { break };
-        functions.push(found.taken_out(&format!("{FUNCTION}{}", functions.len() + 1), body, &shapes));
+        let Some(name) = names.next() else { break };
+        functions.push(found.taken_out(&name, body, &shapes));
     }
     functions
 }

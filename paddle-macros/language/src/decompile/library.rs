@@ -10,7 +10,8 @@ use paddle_core::program::{BlockId, Definition, VarId};
 use super::graph::Graph;
 use super::statements::{Blocks, Made};
 use super::tree::{Call, Expr};
-use crate::{Options, compile};
+use crate::Options;
+use crate::compile::compile_here;
 
 /// The name of the parameters in calls that are compiled.
 const PATH: &str = "path";
@@ -83,7 +84,7 @@ fn sample(
     let param = size.map(|_| format!(", param = \"{PATH}\"")).unwrap_or_default();
     let named: String = flags.iter().map(|flag| format!(", {flag} = true")).collect();
     let source = format!("{inputs} {layer}({arguments}{named}{param})");
-    let program = compile(&source, &Options::new()).ok()?.only().ok()?.program;
+    let program = compile_here(&source, &Options::new()).ok()?.only().ok()?.program;
     Some(Sample { layer, named: flags.to_vec(), size, program })
 }
 

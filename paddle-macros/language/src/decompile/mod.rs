@@ -38,6 +38,7 @@ use paddle_core::program::{BlockId, SymbolId, VarId};
 
 pub use error::{Lack, NotWritable};
 
+use crate::compile::on_a_thread;
 use loops::Variables;
 use module::Module;
 use names::Naming;
@@ -77,6 +78,28 @@ use tree::{Call, Expr, Statement};
 /// All parts of the program that the language cannot say, each with its place: operators of a training, of users and of
 /// other systems, inputs and parameters whose names or types the language does not have.
 pub fn decompile(program: &Program, module_name: &str) -> Result<String, NotWritable> {
+    let written = on_a_thread(|| items(program, &Form::default()));
+    let items = written.unwrap_or_else(|error| {
+        let why = format!("there is no thread to write it on: {error}");
+        Err(NotWritable { lacks: vec![Lack::of_value(module_name, why)] })
+    })?;
+    let name = names::identifier(module_name);
+    Ok(format!("use paddle::attribute::network;\n\n#[network]\npub mod {name} {{\n{items}}}\n"))
+}
+
+/// What the items of a module depend on, beside the program.
+#[derive(Default)]
+pub(crate) struct Form {
+    /// The name of the network, if it has one.
+    pub(crate) name: Option<String>,
+    /// Names that other items of the module have.
+    pub(crate) reserved: Vec<String>,
+    /// Whether the network may be called by others, so that no name of a parameter may depend on where it is.
+    pub(crate) is_called: bool,
+}
+
+/// A program as items of a module: its network, and the functions that it calls.
+pub(crate) fn items(program: &Program, form: &Form) -> Result<String, NotWritable> {
     let blocks = Blocks::new(program);
     let mut body = blocks.body(BlockId::GLOBAL);
     body.results = program.outputs().iter().map(|output| blocks.whole(*output)).collect();
@@ -90,8 +113,8 @@ pub fn decompile(program: &Program, module_name: &str) -> Result<String, NotWrit
         body.statements.push(Statement::Let { outputs: vec![None], value: tapped.into() });
     }
     let given = names::all_given(&blocks.graph);
-    let parameters = Parameters::of(program);
-    let mut functions = factor::factor(program, &parameters, &mut body);
+    let parameters = Parameters::of(program, form.is_called);
+    let mut functions = factor::factor(program, &parameters, &form.reserved, &mut body);
     chains::chain(&functions, &mut body);
     inline::inline(&mut body, &|var| given.contains_key(&var));
     functions.iter_mut().for_each(|function| inline::inline(&mut function.body, &|_| false));
@@ -104,10 +127,11 @@ pub fn decompile(program: &Program, module_name: &str) -> Result<String, NotWrit
     });
     lacks.extend(parameters.lacks());
     let outputs = program.outputs();
-    let function = match outputs.first().is_some_and(|first| program.ty(*first).is_scalar()) {
+    let usual = match outputs.first().is_some_and(|first| program.ty(*first).is_scalar()) {
         true => "cost",
         false => "predict",
     };
+    let function = form.name.as_deref().unwrap_or(usual);
     let types: Vec<(VarId, Option<String>)> =
         program.inputs().iter().map(|input| (*input, sizes::input(program, program.ty(*input)))).collect();
     for (input, _) in types.iter().filter(|(_, ty)| ty.is_none()) {
@@ -119,7 +143,8 @@ pub fn decompile(program: &Program, module_name: &str) -> Result<String, NotWrit
     }
     let sizes = (0..program.symbols().len() as u32).map(|at| sizes::symbol_name(program, SymbolId(at)));
     let reserved = functions.iter().map(|function| function.name.clone()).chain([function.to_string()]);
-    let naming = Naming { variables: &variables, given: &given, reserved: sizes.chain(reserved).collect() };
+    let reserved = sizes.chain(reserved).chain(form.reserved.iter().cloned()).collect();
+    let naming = Naming { variables: &variables, given: &given, reserved };
     let module = Module { program, parameters: &parameters, naming: &naming };
-    Ok(module.text(module_name, (function, types), &functions, &body))
+    Ok(module.items((function, types), &functions, &body))
 }

@@ -21,16 +21,14 @@ pub(super) struct Module<'a> {
 }
 
 impl Module<'_> {
-    /// The text of the file. The network has a name, and inputs with types.
-    pub(super) fn text(
+    /// The text of the items. The network has a name, and inputs with types.
+    pub(super) fn items(
         &self,
-        name: &str,
         network: (&str, Vec<(VarId, Option<String>)>),
         functions: &[Function],
         body: &Body,
     ) -> String {
-        let mut text = "use paddle::attribute::network;\n\n#[network]\n".to_string();
-        text.push_str(&format!("pub mod {} {{\n", identifier(name)));
+        let mut text = String::new();
         for (symbol, it) in (0..).map(SymbolId).zip(self.program.symbols()) {
             if it.outside {
                 text.push_str(&format!("    const {}: usize;\n\n", sizes::symbol_name(self.program, symbol)));
@@ -41,7 +39,6 @@ impl Module<'_> {
             text.push('\n');
         }
         text.push_str(&self.network(network, body));
-        text.push_str("}\n");
         text
     }
 

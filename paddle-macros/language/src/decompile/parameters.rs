@@ -14,11 +14,13 @@ use crate::parameter_names::{is_path, is_whole_name};
 pub(super) struct Parameters {
     /// Whether a program has its own first values. One that was saved for inference begins with zeros.
     has_first_values: bool,
+    /// Whether all names are said, whatever variables are called.
+    are_all_said: bool,
     names: BTreeMap<VarId, String>,
 }
 
 impl Parameters {
-    pub(super) fn of(program: &Program) -> Self {
+    pub(super) fn of(program: &Program, are_all_said: bool) -> Self {
         let zeros = |parameter: VarId| {
             let is_zero =
                 |it: &Parameter<'_>| it.initializer.as_initializer() == "constant(0.0)" && !it.options.chosen;
@@ -26,7 +28,7 @@ impl Parameters {
         };
         let names = program.parameters().map(|parameter| (parameter, program.var(parameter).name.clone()));
         let has_first_values = !program.parameters().all(zeros);
-        Parameters { has_first_values, names: names.collect() }
+        Parameters { has_first_values, are_all_said, names: names.collect() }
     }
 
     /// The names that cannot be written.
@@ -55,7 +57,7 @@ impl Parameters {
         let names = || call.parameters.iter().filter_map(|(_, var)| self.names.get(var));
         let mut arguments = Vec::new();
         match self.path(&call.parameters) {
-            Some(path) if variable == Some(path) => {}
+            Some(path) if variable == Some(path) && !self.are_all_said => {}
             Some(path) => arguments.push(("param", Expr::Text(path.to_string()))),
             None if call.parameters.is_empty() => {}
             None => arguments.push((

@@ -265,9 +265,31 @@ impl Parser<'_> {
     }
 
     pub(super) fn foreign_macro(&mut self, call: &syn::Macro) {
+        if is_include(call) {
+            let (what, instead) = match cfg!(feature = "include") {
+                true => (
+                    format!("`{INCLUDE}!` here"),
+                    "it stands among the items of a module of networks, `#[network] pub mod resnet { include_model!(\"resnet.pdmodel\"); }`, and other networks import what it has, `use crate::resnet::predict;`",
+                ),
+                false => (
+                    format!("`{INCLUDE}!` without the feature `include` of `paddle-rs`"),
+                    "add it in `Cargo.toml`: `features = [\"include\"]`",
+                ),
+            };
+            self.lacks_items = true;
+            return self.foreign(call, &what, instead);
+        }
         let name = call.path.to_token_stream().to_string().replace(' ', "");
         self.error(call, Message::Macro { name });
     }
+}
+
+/// The macro whose place models take.
+pub(super) const INCLUDE: &str = "include_model";
+
+/// Whether a macro includes a model.
+pub(super) fn is_include(call: &syn::Macro) -> bool {
+    call.path.segments.last().is_some_and(|last| last.ident == INCLUDE)
 }
 
 /// The name of an item that the language does not have.

@@ -3,6 +3,8 @@
 mod attributes;
 mod break_continue;
 mod expr;
+#[cfg(feature = "include")]
+mod include;
 mod indexing;
 mod item;
 mod literals;
@@ -94,6 +96,7 @@ impl Invocation {
             sink,
             unit: UnitId(0),
             has_unknown_imports: false,
+            lacks_items: false,
             innermost: None,
             generic_types: Vec::new(),
             generic_constants: Vec::new(),
@@ -154,13 +157,13 @@ impl Invocation {
             sink,
             unit: UnitId(0),
             has_unknown_imports,
+            lacks_items: false,
             innermost: None,
             generic_types: Vec::new(),
             generic_constants: Vec::new(),
         };
-        let mut source = parser.source(self.syntax, &self.uses, payloads);
+        let mut source = parser.source(self.syntax, &self.uses, payloads, files);
         source.network.configured_out = self.configured_out;
-        source.network.files = files;
         source
     }
 }
@@ -203,6 +206,8 @@ struct Parser<'a> {
     /// The unit that is being parsed.
     unit: UnitId,
     has_unknown_imports: bool,
+    /// Whether a model that was to be included could not be, so that its items are missing.
+    lacks_items: bool,
     /// The `break` and `continue` of the loop that is being parsed.
     innermost: Option<Leaves>,
     /// The type parameters of the present `fn`, which have been reported.

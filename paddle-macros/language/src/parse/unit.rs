@@ -5,6 +5,7 @@ use quote::quote;
 
 use super::{Form, Parser, Source};
 use crate::ast::{Block, Constant, Function, Import, Network, Origin, Unit, UnitId, text};
+use crate::files::Files;
 use crate::import::{ImportedSource, Payload, Use};
 use crate::library;
 use crate::messages::Message;
@@ -79,8 +80,17 @@ impl Parser<'_> {
     }
 
     /// The tree of an invocation with all of its imports.
-    pub(super) fn source(&mut self, syntax: Syntax, uses: &[Use], payloads: Vec<Payload>) -> Source {
+    pub(super) fn source(
+        &mut self,
+        syntax: Syntax,
+        uses: &[Use],
+        payloads: Vec<Payload>,
+        files: Files,
+    ) -> Source {
         let mut network = Network::default();
+        #[cfg(feature = "include")]
+        let syntax = self.included(syntax, uses, &files, &mut network.included);
+        network.files = files;
         let names = uses.iter().map(|import| (import.name.clone(), import.tokens())).collect();
         let imports = self.imports(names, payloads, &mut network);
         match &syntax {
@@ -99,13 +109,15 @@ impl Parser<'_> {
             }
             Syntax::Module { head, ident, items } => {
                 self.items(items, unit, &mut network);
-                if !network.functions.iter().any(|function| function.unit == unit && function.public) {
+                let has_topology =
+                    network.functions.iter().any(|function| function.unit == unit && function.public);
+                if !has_topology && !self.lacks_items {
                     self.sink.error(ident.span(), Message::NoTopology { name: text(&ident) });
                 }
                 Form::Module { head }
             }
         };
-        network.has_unknown_imports = self.has_unknown_imports;
+        network.has_unknown_imports = self.has_unknown_imports || self.lacks_items;
         Source { network, form }
     }
 

@@ -34,6 +34,7 @@ mod volumes;
 
 use self::constants::constant;
 pub(super) use self::constants::initializer;
+#[cfg(feature = "convert")]
 pub(in crate::convert) use self::updates::update_of;
 use crate::convert::derived::{self, float};
 use crate::convert::dialect::OURS;

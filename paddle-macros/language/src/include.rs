@@ -1,0 +1,99 @@
+//! Models in files as items of a module: what `include_model!` stands for.
+//!
+//! A file is read, converted to a program and written back as source, so that everything behind it is told nothing of files.
+
+use std::path::{Path, PathBuf};
+
+use paddle_core::convert::{load_onnx_to_train, load_to_train};
+use paddle_core::ops::Program;
+use paddle_core::wire::ProgramDesc;
+use paddle_core::wire::onnx::ModelProto;
+
+use crate::decompile::{Form, items};
+use crate::messages::did_you_mean;
+
+/// What is asked for.
+pub(crate) struct Wanted {
+    /// The name of the network, if the source gives one.
+    pub(crate) name: Option<String>,
+    /// The values of the model that the network gives, if not those that the model gives.
+    pub(crate) outputs: Vec<String>,
+    /// Names that other items of the module have.
+    pub(crate) reserved: Vec<String>,
+}
+
+/// The file that a path means: itself, the only model in a folder, or the path with the extension of a model.
+///
+/// # Errors
+/// Why there is none.
+pub(crate) fn file_of(path: &Path) -> Result<PathBuf, String> {
+    if path.is_dir() {
+        let entries = std::fs::read_dir(path).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
+        let entries = entries.map_err(|error| format!("the folder cannot be read: {error}"))?;
+        let mut models: Vec<PathBuf> =
+            entries.into_iter().map(|entry| entry.path()).filter(|path| is_model(path)).collect();
+        return match (models.pop(), models.len()) {
+            (Some(model), 0) => Ok(model),
+            (_, others) => Err(format!(
+                "this is a folder with {} models, and not with one `.pdmodel`, `.onnx` or `__model__`",
+                if others == 0 { "no".to_string() } else { (others + 1).to_string() }
+            )),
+        };
+    }
+    // A name may have dots of its own.
+    let with = |extension: &str| PathBuf::from(format!("{}.{extension}", path.display()));
+    let mut files = vec![path.to_path_buf()];
+    if !is_model(path) {
+        files.extend(["pdmodel", "onnx"].map(with));
+    }
+    let found = files.into_iter().find(|file| file.is_file());
+    found.ok_or_else(|| format!("there is no such file; it was looked for as {}", path.display()))
+}
+
+fn is_model(path: &Path) -> bool {
+    let has = |extension: &str| path.extension().is_some_and(|found| found == extension);
+    has("pdmodel") || has("onnx") || path.file_name().is_some_and(|name| name == "__model__")
+}
+
+/// The items for a model.
+///
+/// # Errors
+/// Why it cannot be read, or be said in the language: all reasons.
+pub(crate) fn items_of(file: &Path, wanted: &Wanted) -> Result<String, String> {
+    let mut program = program(file)?;
+    if !wanted.outputs.is_empty() {
+        give(&mut program, &wanted.outputs)?;
+    }
+    let form = Form { name: wanted.name.clone(), reserved: wanted.reserved.clone(), is_called: true };
+    items(&program, &form).map_err(|error| error.to_string())
+}
+
+/// The program in a file, as one that can be trained.
+fn program(file: &Path) -> Result<Program, String> {
+    let bytes = std::fs::read(file).map_err(|error| format!("the file cannot be read: {error}"))?;
+    let damaged = |error| format!("the file holds no model: {error}");
+    match file.extension().is_some_and(|extension| extension == "onnx") {
+        true => {
+            let model = ModelProto::decode(&bytes).map_err(damaged)?;
+            Ok(load_onnx_to_train(&model).map_err(|error| error.to_string())?.program)
+        }
+        false => {
+            let desc = ProgramDesc::decode(&bytes).map_err(damaged)?;
+            load_to_train(&desc).map_err(|error| error.to_string())
+        }
+    }
+}
+
+/// Makes a program give values of these names.
+fn give(program: &mut Program, names: &[String]) -> Result<(), String> {
+    let mut outputs = Vec::new();
+    for name in names {
+        let found = program.find(name).filter(|var| program.var(*var).block == Program::GLOBAL);
+        outputs.push(found.ok_or_else(|| {
+            let known = program.vars().iter().filter(|var| var.block == Program::GLOBAL);
+            let hint = did_you_mean(name, known.map(|var| var.name.as_str()));
+            format!("it has no value `{name}`{hint}")
+        })?);
+    }
+    program.set_outputs(&outputs).map_err(|error| error.to_string())
+}
