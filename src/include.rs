@@ -10,7 +10,7 @@
 /// #[network]
 /// pub mod cells {
 ///     // What the model knows of pictures, without its classes.
-///     include_model!("tests/tests/included/small.pdmodel", name = trunk, outputs = ["flatten_0.tmp_0"]);
+///     include_model!("../tests/tests/included/small.pdmodel", name = trunk, outputs = ["flatten_0.tmp_0"]);
 ///
 ///     fn classes(image: _) -> _ {
 ///         fc(trunk(image), 2, param = "head")
@@ -40,7 +40,7 @@
 ///
 /// | argument | |
 /// | --- | --- |
-/// | the first | the file, as [`Network::load`](crate::Network::load) takes it, relative to the file of the source as for [`include_bytes!`]; in tests of documentation, to the folder of `Cargo.toml` |
+/// | the first | the file, as [`Network::load`](crate::Network::load) takes it, from the folder of the source, as for [`include_bytes!`] |
 /// | `name` | the name of the network, without which it is `predict`, or `cost` if the model gives a scalar first |
 /// | `outputs` | the values that the network gives, by their names in the model (`paddle show` prints them), if not those that the model gives |
 ///

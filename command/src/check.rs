@@ -112,7 +112,9 @@ impl Check {
     fn findings(&self, file: &Path) -> Result<Findings, Failure> {
         let text = read(file)?;
         let mut texts = BTreeMap::from([(file.display().to_string(), text.clone())]);
-        let mut options = Options::new().file(file.display().to_string());
+        // Models that the file includes are looked for beside it.
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let mut options = Options::new().file(file.display().to_string()).folder(folder);
         for (name, value) in &self.size {
             options = options.size(name, *value);
         }

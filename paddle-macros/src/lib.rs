@@ -201,6 +201,7 @@ use proc_macro::TokenStream;
 /// parameter may also be a number, an `Activation` or a `Word`. A parameter with a default, `#[default = relu] act:
 /// Activation`, is a named argument. A `pub fn` that takes numbers, activations or words, or is marked `#[layer]`, is a
 /// layer for other networks. `use` imports the `pub fn`s and `pub const`s of networks in other modules and crates.
+/// `include_model!("resnet.pdmodel");` is the network of a model in a file, see `paddle::include_model`.
 /// `#[operator] pub fn` declares an operator of your own, see `paddle::operator`. Recursion is an error.
 ///
 /// # Constants

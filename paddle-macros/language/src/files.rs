@@ -30,8 +30,7 @@ impl Files {
         Files { of_texts: folder, ..Files::default() }
     }
 
-    /// The folder of the file that a span belongs to. Where rustc does not say it, as in the tests of documentation, it is the
-    /// root.
+    /// The folder of the file that a span belongs to. Where it is not known, as in some editors, it is the root.
     pub fn folder(&self, span: Span) -> Option<PathBuf> {
         let Some((root, _)) = &self.root else { return self.of_texts.clone() };
         let file = span.local_file();

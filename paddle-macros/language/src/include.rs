@@ -42,12 +42,12 @@ pub(crate) fn file_of(path: &Path) -> Result<PathBuf, String> {
     }
     // A name may have dots of its own.
     let with = |extension: &str| PathBuf::from(format!("{}.{extension}", path.display()));
-    let mut files = vec![path.to_path_buf()];
-    if !is_model(path) {
-        files.extend(["pdmodel", "onnx"].map(with));
-    }
+    let (files, tried) = match is_model(path) {
+        true => (vec![path.to_path_buf()], ""),
+        false => (["pdmodel", "onnx"].map(with).into(), " with `.pdmodel` or `.onnx` behind its name"),
+    };
     let found = files.into_iter().find(|file| file.is_file());
-    found.ok_or_else(|| format!("there is no such file; it was looked for as {}", path.display()))
+    found.ok_or_else(|| format!("there is no such file{tried}; a path begins at the folder of this source"))
 }
 
 fn is_model(path: &Path) -> bool {

@@ -97,7 +97,7 @@ fn parts(folder: &Path, text: &str) -> Vec<(String, String)> {
 /// All that is said of the networks of a case, which may import from such modules.
 fn said(name: &str, text: &str, parts: &[(String, String)]) -> Vec<Diagnostic> {
     let all = invocations(text.parse().unwrap());
-    let mut options = Options::new().file(name);
+    let mut options = Options::new().file(name).folder(folder("compile_fail"));
     for (part, text) in parts {
         for (module, range) in invocations(text.parse().unwrap()) {
             if let Some(module) = module {
