@@ -1,10 +1,11 @@
 //! Writes what fuzzing begins with, a folder for each target: `cargo run --example seeds -- FOLDER`.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use paddle::core::convert::to_wire;
+use paddle::core::convert::{to_onnx, to_wire};
 use paddle::core::text;
 use paddle::{Dynamic, Network, Parameters, load_inference_model};
 use paddle_fuzz::training::Training;
@@ -12,6 +13,9 @@ use serde_json::Value;
 
 /// Programs as text, which the tests compare others with.
 const TEXTS: [&str; 3] = ["paddle-core/tests/golden", "examples/golden", "tests/tests/golden"];
+
+/// Models in ONNX that the tests read, a folder each.
+const ONNX: &str = "tests/tests/onnx";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(std::env::args_os().nth(1).ok_or("a folder is missing")?);
@@ -31,8 +35,16 @@ fn main() -> Result<(), Box<dyn Error>> {
             let name = path.file_stem().ok_or("a file has a name")?.to_string_lossy().into_owned();
             write("text", &name, source.as_bytes())?;
             write("model", &name, &model(&source, &folder)?)?;
+            if let Some(onnx) = onnx(&source)? {
+                write("onnx", &name, &onnx)?;
+            }
             count += 1;
         }
+    }
+    for entry in fs::read_dir(root.join(ONNX))? {
+        let path = entry?.path();
+        let name = path.file_name().ok_or("a folder has a name")?.to_string_lossy().into_owned();
+        write("onnx", &name, &fs::read(path.join("model.onnx"))?)?;
     }
     let mut training = Training::new()?;
     training.step()?;
@@ -56,6 +68,11 @@ fn model(source: &str, folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     fs::remove_file(&path)?;
     load_inference_model(&model, &parameters)?;
     Ok([&u32::try_from(model.len())?.to_le_bytes()[..], &model, &parameters].concat())
+}
+
+/// A program without parameters, in ONNX, if ONNX has it.
+fn onnx(source: &str) -> Result<Option<Vec<u8>>, Box<dyn Error>> {
+    Ok(to_onnx(&text::parse(source)?, &BTreeMap::new()).ok().map(|model| model.encode_to_vec()))
 }
 
 /// As files were before they had checksums: changes of such a file get further.

@@ -1,11 +1,13 @@
-//! What becomes of a program that nobody meant: it runs, and is trained for a step, or ends in a typed error.
+//! What becomes of a program that nobody meant: it is exported, runs, and is trained for a step, or ends in a typed error.
 
 use std::collections::BTreeMap;
 
+use crate::training::say;
 use ndarray::{ArrayD, IxDyn};
+use paddle::core::convert::{element, export, to_onnx};
 use paddle::core::ops::{Op, Program};
 use paddle::core::program::{DType, RowsId, SymbolId, VarId};
-use crate::training::say;
+use paddle::core::wire::TensorRecord;
 use paddle::{Batch, Dynamic, Error, Network, Parameters, Sgd, Trainer, infer};
 
 /// Loops that may run more often are not run: they would only be slow.
@@ -17,6 +19,7 @@ const MOST: usize = 1 << 14;
 /// Runs a network on batches that `data` decides, and trains it for a step.
 pub fn run(net: &Network<Dynamic>, parameters: &mut Parameters, data: &[u8]) {
     let Ok(program) = net.program() else { return };
+    exported(program);
     let mut operators = program.blocks().iter().flat_map(|block| &block.ops);
     if operators.any(|operator| matches!(&operator.op, Op::While(op) if op.limit > LIMIT)) {
         return;
@@ -28,6 +31,26 @@ pub fn run(net: &Network<Dynamic>, parameters: &mut Parameters, data: &[u8]) {
         say(infer(net, parameters, &batch).map(drop));
         say(Trainer::new(Sgd::new(0.01)).step(net, parameters, &batch).map(drop));
     }
+}
+
+/// Writes a program for PaddlePaddle and in ONNX, with parameters of zeros.
+fn exported(program: &Program) {
+    let mut zeros = BTreeMap::new();
+    for parameter in program.parameters() {
+        let var = program.var(parameter);
+        let dims: Option<Vec<i64>> = var.ty.dims.iter().map(|dim| dim.constant()).collect();
+        let Some(dims) = dims else { return };
+        let count = dims.iter().try_fold(var.ty.dtype.bytes() as i64, |bytes, &size| bytes.checked_mul(size));
+        let Some(bytes) = count.and_then(|bytes| usize::try_from(bytes).ok()).filter(|&bytes| bytes <= MOST)
+        else {
+            return;
+        };
+        let record =
+            TensorRecord { lod: Vec::new(), element: element(var.ty.dtype), dims, data: vec![0; bytes] };
+        zeros.insert(var.name.clone(), record);
+    }
+    let _ = export(program, &zeros);
+    let _ = to_onnx(program, &zeros);
 }
 
 /// A batch of so many rows, as the inputs say. Sizes that have names are small.

@@ -8,7 +8,7 @@ use super::row_spaces::Known;
 use super::sequence_positions::list;
 use super::{LegaliseError, Legaliser};
 use crate::ops::{Binary, BinaryKind, Number, Operator, Scale, SequencePad, SequenceWindow};
-use crate::program::{DType, Dim, RowsId, Type};
+use crate::program::{DType, Dim, Type};
 
 const ADD: Binary = Binary { kind: BinaryKind::Add };
 const SUB: Binary = Binary { kind: BinaryKind::Sub };
@@ -143,7 +143,9 @@ impl Legaliser<'_> {
         let lengths = self.need(at, operator, tokens, Known::Lengths)?;
         let x = self.name(operator.inputs[0]);
         let x = self.without_offsets(at, x, padded);
-        let rows = self.numbers_of_rows(at, lengths.clone(), padded.rows.unwrap_or(RowsId(0)));
+        let Some(rows) = padded.rows else { return self.refuse(operator, "its places belong to no rows") };
+        let count = self.need(at, operator, rows, Known::Count)?;
+        let rows = self.numbers_of_rows(at, count, rows);
         let places = self.size_of(at, x.clone(), padded, 1);
         let places = self.cast(at, places, &Type::new(DType::I32, [1]), DType::I64);
         let numbers = list(DType::I64);
