@@ -241,3 +241,28 @@ fn gradients_pass_to_the_channels_around() {
     let expected = [0.590_940_05f32, -2.849_393_2, 2.683_487_1, -0.635_262_5];
     assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-5), "{found}");
 }
+
+/// What PyTorch gives.
+#[test]
+fn elements_move_between_channels_and_places() {
+    let net = network!(|x: Tensor<f32, _, 8, 1, W>, y: Tensor<f32, _, 6, 1, 2>| {
+        (pixel_shuffle(x, 2), pixel_unshuffle(pixel_shuffle(x, 2), 2), channel_shuffle(y, 3))
+    });
+    let [x, y] = [8, 6].map(|channels| {
+        ndarray::Array4::from_shape_fn((2, channels, 1, 2), |(n, c, _, w)| {
+            (2 * channels * n + 2 * c + w) as f32
+        })
+    });
+    let batch = Batch::new(&net).unwrap().with("x", &x).unwrap().with("y", &y).unwrap();
+    let values = infer(&net, &Parameters::create(&net).unwrap(), &batch).unwrap();
+    let large = values.at::<f32>(0).unwrap();
+    assert_eq!(large.shape(), [2, 2, 2, 4]);
+    let first = [0.0, 2.0, 1.0, 3.0, 4.0, 6.0, 5.0, 7.0, 8.0, 10.0, 9.0, 11.0, 12.0, 14.0, 13.0, 15.0];
+    let second = first.map(|element| element + 16.0);
+    assert!(large.iter().eq(first.iter().chain(&second)), "{large}");
+    assert_eq!(values.at::<f32>(1).unwrap(), x.into_dyn());
+    let turns = values.at::<f32>(2).unwrap();
+    let first = [0.0, 1.0, 4.0, 5.0, 8.0, 9.0, 2.0, 3.0, 6.0, 7.0, 10.0, 11.0];
+    let second = first.map(|element| element + 12.0);
+    assert!(turns.iter().eq(first.iter().chain(&second)), "{turns}");
+}

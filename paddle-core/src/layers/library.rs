@@ -26,6 +26,7 @@ library! {
     bidirectional_gru
     bidirectional_lstm
     cached_attention
+    channel_shuffle
     contrastive_loss
     conv1d
     cos_sim
@@ -42,6 +43,8 @@ library! {
     margin_rank_loss
     mse_loss
     multi_head_attention
+    pixel_shuffle
+    pixel_unshuffle
     sequence_attention
     sequence_conv_pool
     simple_img_conv_pool
