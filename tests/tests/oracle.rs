@@ -32,10 +32,6 @@ use support::tensor::Tensor;
 
 /// Runs a program here and there on each batch, and compares every output.
 fn check(name: &str, source: &str, batches: &[Vec<Tensor>]) {
-    check_in(&["executor", "predictor"], name, source, batches);
-}
-
-fn check_in(apis: &[&str], name: &str, source: &str, batches: &[Vec<Tensor>]) {
     if !is_wanted() {
         return;
     }
@@ -48,7 +44,7 @@ fn check_in(apis: &[&str], name: &str, source: &str, batches: &[Vec<Tensor>]) {
     let model = export(&program, &params).unwrap_or_else(|error| panic!("{name}: {error}"));
     let model = write(name, &model);
     let ours: Vec<Vec<Tensor>> = batches.iter().map(|batch| runner.run(batch)).collect();
-    for api in apis {
+    for api in ["executor", "predictor"] {
         let theirs = run(api, &[Case::new(model.clone(), batches)]);
         for (at, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
             let theirs = theirs.unwrap_or_else(|error| panic!("{name} in the {api}, batch {at}: {error}"));
@@ -184,14 +180,11 @@ fn ids(shape: &[usize], bound: usize, seed: usize) -> Tensor {
 /// The programs of the examples that run on sequences, or on some of the rows.
 #[test]
 fn examples() {
-    let check_with_loops = |name: &str, source: &str, batches: &[Vec<Tensor>]| {
-        check_in(&["executor", "plain_predictor"], name, source, batches);
-    };
     let mixture = |rows: usize| {
         let sex: Vec<f32> = (0..rows).map(|i| 1.0 + (i % 2) as f32).collect();
         vec![numbers(&[rows, 9], rows), column(&sex), numbers(&[rows, 1], 3)]
     };
-    check_with_loops(
+    check(
         "mixture",
         include_str!("../../examples/golden/mixture.txt"),
         &[mixture(5), mixture(2), mixture(1)],
@@ -201,13 +194,13 @@ fn examples() {
         ids(&[offsets[offsets.len() - 1] as usize], bound, seed).with_offsets(offsets)
     };
     let sentiment = lengths.map(|offsets| vec![texts(offsets, 4, 1), ids(&[offsets.len() - 1, 1], 3, 2)]);
-    check_with_loops("sentiment", include_str!("../../examples/golden/sentiment_lstm.txt"), &sentiment);
+    check("sentiment", include_str!("../../examples/golden/sentiment_lstm.txt"), &sentiment);
     let inflect = lengths.map(|offsets| {
         let longer: Vec<i64> = offsets.iter().enumerate().map(|(k, end)| end + k as i64).collect();
         let form = ids(&[longer[longer.len() - 1] as usize, 1], 20, 3).with_offsets(&longer);
         vec![texts(offsets, 20, 1), texts(&longer, 20, 2), form]
     });
-    check_with_loops("inflect_cost", include_str!("../../examples/golden/inflect_cost.txt"), &inflect);
+    check("inflect_cost", include_str!("../../examples/golden/inflect_cost.txt"), &inflect);
     let search = lengths.map(|offsets| vec![texts(offsets, 20, 1), ids(&[offsets.len() - 1], 2, 1)]);
-    check_with_loops("inflect_form", include_str!("../../examples/golden/inflect_form.txt"), &search);
+    check("inflect_form", include_str!("../../examples/golden/inflect_form.txt"), &search);
 }

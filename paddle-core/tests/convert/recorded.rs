@@ -134,6 +134,11 @@ fn updates_that_settings_cannot_say() {
     let one_of_two = refused(vec![seed(1.0), norm, sgd("w", "c", "rate"), sgd("v", "v@GRAD", "rate")]);
     assert!(one_of_two.contains("not all of them alike"), "{one_of_two}");
 
+    // The rate becomes less with each step.
+    let less = op(2, "scale", &[("X", "rate")], &[("Out", "rate")]).with_attr(OpAttr::float("scale", 0.5));
+    let rate = refused(vec![seed(1.0), sgd("w", "w@GRAD", "rate"), less]);
+    assert!(rate.contains("operator 5 `scale`: it stands between gradients and updates"), "{rate}");
+
     // The norm over one gradient, of two that are updated.
     let global = vec![
         seed(1.0),

@@ -64,6 +64,8 @@ pub(super) struct Meanings<'a> {
     /// The gradients over which a norm was taken, by the parameter that it clips.
     norms: BTreeMap<&'a str, BTreeSet<&'a str>>,
     pub(super) updates: BTreeMap<&'a str, Updated<'a>>,
+    /// The variables with powers of decay rates that updates have read.
+    powers: BTreeSet<&'a str>,
     /// The variable with the learning rate.
     pub(super) rate: Option<&'a str>,
     pub(super) faults: Vec<ConvertError>,
@@ -79,6 +81,7 @@ impl<'a> Meanings<'a> {
             lasting: lasting.collect(),
             norms: BTreeMap::new(),
             updates: BTreeMap::new(),
+            powers: BTreeSet::new(),
             rate: None,
             faults: Vec::new(),
         }
@@ -163,8 +166,8 @@ impl<'a> Meanings<'a> {
                 match of {
                     Parameter(of) => Some(Pull(of, Decay::L2(factor))),
                     Signs(of) => Some(Pull(of, Decay::L1(factor))),
-                    // A power of a decay rate, which its update does not advance.
-                    Lasting(name) if *name == output => Some(Lasting(name)),
+                    // Some updates do not advance the powers of decay rates that they read.
+                    Lasting(name) if *name == output => self.powers.contains(name).then_some(Lasting(name)),
                     Lasting(rate) => Some(Rate(rate, factor)),
                     Rate(rate, before) => Some(Rate(rate, before * factor)),
                     _ => None,
@@ -214,6 +217,7 @@ impl<'a> Meanings<'a> {
 
     fn update(&mut self, op: &'a OpDesc, update: Update, startup: Option<&ProgramDesc>) -> Result<(), Fault> {
         let wrong = |message: String| Fault::Form { message };
+        self.powers.extend(["Beta1Pow", "Beta2Pow"].iter().filter_map(|slot| one(op.input(slot), slot).ok()));
         let [of, gradient, rate] = ["Param", "Grad", "LearningRate"].map(|slot| one(op.input(slot), slot));
         let (of, gradient_name, rate) = (of?, gradient?, rate?);
         let Some(Meaning::Gradient(gradient)) =
