@@ -26,7 +26,6 @@ use super::lock::Holder;
 /// assert!(error.to_string().contains("no/such/file"), "{error}");
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Debug)]
 pub struct FileError {
     /// The file.
     pub path: PathBuf,
@@ -221,6 +220,18 @@ impl FileFault {
     /// The error about this file.
     pub(crate) fn of(self, path: &Path) -> FileError {
         FileError { path: path.to_path_buf(), fault: self }
+    }
+}
+
+/// As it is displayed, since programs whose `main` returns it print it so; with `{:#?}` its parts.
+impl fmt::Debug for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match f.alternate() {
+            true => {
+                f.debug_struct("FileError").field("path", &self.path).field("fault", &self.fault).finish()
+            }
+            false => fmt::Display::fmt(self, f),
+        }
     }
 }
 

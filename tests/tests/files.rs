@@ -484,3 +484,13 @@ fn parameters_of_another_shape_are_not_missing() {
     assert!(error.contains("`cost.w` is F32[3, 2] there, but F32[4, 2] is expected"), "{error}");
     fs::remove_file(path).unwrap();
 }
+
+/// A program whose `main` returns the error prints it so.
+#[test]
+fn a_failing_file_is_shown_in_words() {
+    let error =
+        Parameters::create(&nets::two()).unwrap().load("no/such.safetensors", Load::Strict).unwrap_err();
+    let Error::File(error) = error else { panic!("{error}") };
+    assert_eq!(format!("{error:?}"), error.to_string());
+    assert!(format!("{error:#?}").starts_with("FileError {"), "{error:#?}");
+}
