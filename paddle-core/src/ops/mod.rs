@@ -47,6 +47,7 @@ mod loop_grad;
 mod lrn;
 mod matmul;
 mod max_pool2d_with_index;
+mod non_max_suppression;
 mod one_hot;
 mod outside;
 mod pad;
@@ -274,6 +275,7 @@ operators! { $
     lrn::LrnGrad;
     matmul::Matmul;
     max_pool2d_with_index::MaxPool2dWithIndex;
+    non_max_suppression::NonMaxSuppression;
     elementwise::Not;
     one_hot::OneHot;
     outside::Outside;

@@ -4,7 +4,7 @@ use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
     Program, Schema, Slot,
 };
-use crate::program::{Dim, RowsId, Type, VarId};
+use crate::program::{Dim, RowOrigin, RowsId, Type, VarId};
 
 /// `X`, of any type, as a value without rows whose first dimension is the number of rows: `[_, D]` becomes `[N, D]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +20,11 @@ attributes!(AxisToRows {});
 
 /// The number of rows.
 fn count(program: &Program, rows: RowsId) -> Dim {
-    Dim::symbol(program.row_space(rows).size)
+    let space = program.row_space(rows);
+    match space.origin {
+        RowOrigin::Fixed(count) => Dim::from(i64::from(count)),
+        _ => Dim::symbol(space.size),
+    }
 }
 
 impl Operation for RowsToAxis {

@@ -539,6 +539,8 @@ pub(super) struct Plan<K> {
     /// For each symbol: if it is the size of a row space whose rows are taken from another one, the size of that
     /// other one, which is an upper bound. None for all other symbols.
     pub(super) bounds: Vec<Option<SymbolId>>,
+    /// The sizes that are numbers of rows which never change.
+    pub(super) fixed: Vec<(SymbolId, usize)>,
     /// The names of the size symbols.
     pub(super) symbols: Vec<String>,
     pub(super) inputs: Vec<Input>,

@@ -136,6 +136,12 @@ impl<O: OpInterface> Program<O> {
         self.add_rows(name.to_string(), None, RowOrigin::Root)
     }
 
+    /// Adds a row space of always so many rows, and the symbol of their number.
+    pub fn create_fixed_rows(&mut self, name: &str, count: u32) -> RowsId {
+        let name = self.fresh_size(name.to_string());
+        self.add_rows(name, None, RowOrigin::Fixed(count))
+    }
+
     /// Adds the row space of the tokens of sequences, one sequence for each row of `parent`. `name` is the name of the
     /// sequences.
     pub fn create_tokens(&mut self, name: &str, parent: RowsId) -> RowsId {

@@ -13,7 +13,7 @@ impl<O: OpInterface> Program<O> {
     pub fn source_of(&self, rows: RowsId) -> Option<RowsId> {
         let space = self.row_space(rows);
         match space.origin {
-            RowOrigin::Root | RowOrigin::Tokens => None,
+            RowOrigin::Root | RowOrigin::Fixed(_) | RowOrigin::Tokens => None,
             RowOrigin::Chosen | RowOrigin::Active { .. } | RowOrigin::Steps | RowOrigin::Rounds => {
                 space.parent
             }
@@ -80,7 +80,11 @@ impl<O: OpInterface> Program<O> {
         match space.origin {
             RowOrigin::Steps | RowOrigin::Rounds => true,
             RowOrigin::Part { .. } => space.parent.is_some_and(|parent| self.is_reordered(parent)),
-            RowOrigin::Root | RowOrigin::Chosen | RowOrigin::Active { .. } | RowOrigin::Tokens => false,
+            RowOrigin::Root
+            | RowOrigin::Fixed(_)
+            | RowOrigin::Chosen
+            | RowOrigin::Active { .. }
+            | RowOrigin::Tokens => false,
         }
     }
 

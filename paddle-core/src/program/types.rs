@@ -72,6 +72,8 @@ pub struct RowsId(pub u32);
 pub enum RowOrigin {
     /// A root: the batch, or a named leading dimension. The fed values give its size.
     Root,
+    /// A root of always so many rows: sequences that are made of values without rows belong to them.
+    Fixed(u32),
     /// The rows of the parent on which the condition of an `if` is true, in order; for the `else` block, those on which
     /// it is false.
     Chosen,

@@ -137,7 +137,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
             let parent = before(space.parent);
             let sequences = |rows| program.rows_of_whole_sequences(rows);
             let fits = match space.origin {
-                RowOrigin::Root => space.parent.is_none(),
+                RowOrigin::Root | RowOrigin::Fixed(_) => space.parent.is_none(),
                 RowOrigin::Chosen | RowOrigin::Tokens => parent.is_some(),
                 RowOrigin::Steps | RowOrigin::Rounds => parent.and_then(sequences).is_some(),
                 RowOrigin::Active { steps } => {
@@ -251,7 +251,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
         let parent = space.parent.is_none_or(|parent| self.rows_exist(block, parent));
         parent
             && match space.origin {
-                RowOrigin::Root | RowOrigin::Steps | RowOrigin::Rounds => true,
+                RowOrigin::Root | RowOrigin::Fixed(_) | RowOrigin::Steps | RowOrigin::Rounds => true,
                 RowOrigin::Chosen | RowOrigin::Active { .. } => self.runs_on(block, rows),
                 RowOrigin::Part { of } => self.rows_exist(block, of),
                 RowOrigin::Tokens if self.made_later.contains(&rows) => {

@@ -127,6 +127,7 @@ impl<'a> Parser<'a> {
             if self.skip_word("rows")? {
                 let name = self.name("the name of a row space")?;
                 let kind = match self.skip_word("of")? {
+                    false if self.skip_mark("=")? => SizeKind::Fixed(self.count("a number of rows")?),
                     false => SizeKind::Rows,
                     true => {
                         let parent = self.name("the name of the row space that these rows are taken from")?;

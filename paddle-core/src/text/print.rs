@@ -86,6 +86,7 @@ impl Printer<'_, '_, '_> {
                         writeln!(self.f, "  rows {named} of {}", self.rows(parent))?;
                     }
                 }
+                Some((RowOrigin::Fixed(count), _)) => writeln!(self.f, "  rows {named} = {count}")?,
                 Some((_, _)) => writeln!(self.f, "  rows {named}")?,
             }
         }

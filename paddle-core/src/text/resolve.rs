@@ -112,6 +112,10 @@ impl Reader {
                     self.add_rows(name, None, RowOrigin::Root);
                     continue;
                 }
+                &SizeKind::Fixed(count) => {
+                    self.add_rows(name, None, RowOrigin::Fixed(count));
+                    continue;
+                }
                 SizeKind::Chosen(parent) => {
                     let parent = self.find_rows(parent)?;
                     self.add_rows(name, Some(parent), RowOrigin::Chosen);

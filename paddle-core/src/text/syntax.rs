@@ -27,7 +27,7 @@ pub(super) struct ProgramText {
     pub(super) global: BlockText,
 }
 
-/// `rows _`, `tokens _.words of _`, `rows _.1 of _ in _.words.steps`, `size T` or `size N outside`.
+/// `rows _`, `rows all = 1`, `tokens _.words of _`, `rows _.1 of _ in _.words.steps`, `size T` or `size N outside`.
 pub(super) struct SizeDeclaration {
     pub(super) name: Name,
     pub(super) kind: SizeKind,
@@ -37,6 +37,8 @@ pub(super) struct SizeDeclaration {
 pub(super) enum SizeKind {
     /// The number of rows of a root row space.
     Rows,
+    /// The number of rows of a row space that always has so many.
+    Fixed(u32),
     /// The number of rows that a block chooses from this row space.
     Chosen(Name),
     /// The number of rows of the first row space in an iteration of a loop; the second one is that of all iterations

@@ -2,7 +2,7 @@
 
 use super::{Draft, Known};
 use crate::convert::from_wire::Fault;
-use crate::ops::{Cast, Concat, Fill, Number, Op, Reshape, Size};
+use crate::ops::{Binary, BinaryKind, Cast, Concat, Fill, Number, Op, Reshape, Scale, Size, Slice};
 use crate::program::{BlockId, DType, Dim, Site, Type, VarId};
 
 /// The place where a rule appends operators.
@@ -52,6 +52,44 @@ impl At<'_> {
     ) -> Result<Vec<VarId>, Fault> {
         let names = vec![op.name(); outputs];
         self.draft.append(block, op, inputs, &[], &names, self.site)
+    }
+
+    /// A number as a value without dimensions.
+    pub(in crate::convert) fn number(&mut self, value: f64, dtype: DType) -> Result<VarId, Fault> {
+        let value = if dtype.is_float() { Number::Float(value) } else { Number::Int(value as i64) };
+        self.emit(Fill { value, ty: Type::scalar(dtype) }, &[])
+    }
+
+    /// An element-wise operator of two values.
+    pub(in crate::convert) fn binary(
+        &mut self,
+        kind: BinaryKind,
+        x: VarId,
+        y: VarId,
+    ) -> Result<VarId, Fault> {
+        self.emit(Binary { kind }, &[x, y])
+    }
+
+    /// `scale · x + bias`.
+    pub(in crate::convert) fn scaled(&mut self, x: VarId, scale: f64, bias: f64) -> Result<VarId, Fault> {
+        self.emit(Scale { scale, bias }, &[x])
+    }
+
+    /// A value with another shape behind its rows.
+    pub(in crate::convert) fn shaped(&mut self, x: VarId, dims: Vec<Dim>) -> Result<VarId, Fault> {
+        self.emit(Reshape { dims }, &[x])
+    }
+
+    /// A part along an axis: so many elements from the first one on.
+    pub(in crate::convert) fn part(
+        &mut self,
+        x: VarId,
+        axis: usize,
+        from: i64,
+        count: i64,
+    ) -> Result<VarId, Fault> {
+        let (axes, strides) = (vec![axis as i64], Vec::new());
+        self.emit(Slice { axes, starts: vec![from], ends: vec![from + count], strides }, &[x])
     }
 
     /// The sizes of a value as a list of numbers.

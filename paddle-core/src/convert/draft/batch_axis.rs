@@ -16,6 +16,7 @@ impl Draft {
         self.program.take_back(to);
         self.merged.retain(|_, merged| to.has(*merged));
         self.known.retain(|&value, _| to.has(value));
+        self.fixed_rows.retain(|_, rows| to.has_rows(*rows));
     }
 
     /// What `value` is a transposition of, and the order of its axes that makes `perm` of `value`.

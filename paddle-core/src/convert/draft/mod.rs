@@ -6,6 +6,7 @@
 //! | `known_values.rs` | numbers and sizes that are known while a program is read |
 //! | `batch_axis.rs` | the batch that is not in front |
 //! | `einsum.rs` | sums of products, written with letters |
+//! | `kept_boxes.rs` | boxes that suppression keeps |
 //! | `log_softmax.rs` | logarithms of softmax |
 //! | `narrow.rs` | values as element types have them that are narrower than ours |
 //! | `recurrent.rs` | layers of recurrent units |
@@ -16,6 +17,7 @@
 mod at;
 mod batch_axis;
 mod einsum;
+mod kept_boxes;
 mod known_values;
 mod log_softmax;
 mod narrow;
@@ -27,6 +29,7 @@ mod volumes;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use self::at::At;
+pub(super) use self::kept_boxes::Keeping;
 pub(super) use self::known_values::Known;
 use self::known_values::known;
 pub(super) use self::recurrent::Steps;
@@ -57,6 +60,8 @@ pub(super) struct Draft {
     pub(super) has_batch: Option<VarId>,
     /// Values in which the batch is an ordinary axis, by the block and the value with rows.
     pub(super) merged: BTreeMap<(BlockId, VarId), VarId>,
+    /// Row spaces of a fixed number of rows, by that number.
+    fixed_rows: BTreeMap<u32, RowsId>,
     /// Known elements of small values.
     pub(super) known: BTreeMap<VarId, Vec<Known>>,
     /// The names of sizes that only the file has.
@@ -75,6 +80,7 @@ impl Draft {
             batch: None,
             has_batch: None,
             merged: BTreeMap::new(),
+            fixed_rows: BTreeMap::new(),
             known: BTreeMap::new(),
             sizes: BTreeSet::new(),
             suffixes: BTreeMap::new(),
@@ -170,6 +176,12 @@ impl Draft {
     /// The rows of the batch.
     pub(super) fn batch(&mut self) -> RowsId {
         *self.batch.get_or_insert_with(|| self.program.create_rows("_"))
+    }
+
+    /// The rows of values without rows, of which there are always so many.
+    pub(super) fn fixed_rows(&mut self, count: u32) -> RowsId {
+        let program = &mut self.program;
+        *self.fixed_rows.entry(count).or_insert_with(|| program.create_fixed_rows("rows", count))
     }
 
     pub(super) fn ty(&self, var: VarId) -> &Type {

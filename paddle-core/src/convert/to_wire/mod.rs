@@ -146,7 +146,7 @@ impl<'a> Writer<'a> {
     fn header(&self) -> OpDesc {
         let rows = self.program.row_spaces();
         let parent = |rows: &crate::program::RowSpace| match rows.origin {
-            RowOrigin::Root => -1,
+            RowOrigin::Root | RowOrigin::Fixed(_) => -1,
             _ => rows.parent.map_or(-1, |parent| i64::from(parent.0)),
         };
         let outside: Vec<i64> = self.program.outside_symbols().map(|symbol| i64::from(symbol.0)).collect();

@@ -71,7 +71,7 @@ pub(super) fn condition_text(condition: &Condition) -> String {
 const EQUAL: &str = " = ";
 const POSITIVE: &str = " > 0";
 
-/// The numbers for the origin of a loop's row space: its kind, and the other row space that belongs to it.
+/// The numbers for the origin of a row space: its kind, and the other row space that belongs to it, or the number of its rows.
 pub(super) fn origin_numbers(origin: RowOrigin) -> Option<(i64, i64)> {
     match origin {
         RowOrigin::Root | RowOrigin::Chosen | RowOrigin::Tokens => None,
@@ -79,5 +79,6 @@ pub(super) fn origin_numbers(origin: RowOrigin) -> Option<(i64, i64)> {
         RowOrigin::Steps => Some((1, -1)),
         RowOrigin::Part { of } => Some((2, i64::from(of.0))),
         RowOrigin::Rounds => Some((3, -1)),
+        RowOrigin::Fixed(count) => Some((4, i64::from(count))),
     }
 }

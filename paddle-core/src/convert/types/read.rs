@@ -70,7 +70,7 @@ pub(in crate::convert) struct Tables<'a> {
     pub(in crate::convert) parents: &'a [i64],
     /// The row spaces that are tokens of sequences of their parent.
     pub(in crate::convert) tokens: &'a [i64],
-    /// The origins of the row spaces of loops: triples of a row space, its kind, and another one that belongs to it.
+    /// The origins of other row spaces: triples of a row space, its kind, and another one that belongs to it, or a number.
     pub(in crate::convert) origins: &'a [i64],
 }
 
@@ -94,13 +94,17 @@ pub(in crate::convert) fn declare(program: &mut Program, tables: Tables<'_>) -> 
         };
         let known = program.row_spaces().len();
         let is_tokens = tokens.contains(&(known as i64));
-        let of_loops = origins.chunks(3).find(|origin| origin[0] == known as i64);
+        let numbers = origins.chunks(3).find(|origin| origin[0] == known as i64);
         let (parent, origin) = match parent {
             -1 if is_tokens => return None,
-            -1 => (None, RowOrigin::Root),
+            -1 => match numbers {
+                Some(&[_, FIXED, count]) => (None, RowOrigin::Fixed(u32::try_from(count).ok()?)),
+                Some(_) => return None,
+                None => (None, RowOrigin::Root),
+            },
             parent => {
                 let parent = u32::try_from(parent).ok().filter(|&parent| (parent as usize) < known)?;
-                let origin = match of_loops {
+                let origin = match numbers {
                     Some(&[_, kind, of]) => origin_of_numbers(kind, of, known)?,
                     Some(_) => return None,
                     None if is_tokens => RowOrigin::Tokens,
@@ -113,6 +117,9 @@ pub(in crate::convert) fn declare(program: &mut Program, tables: Tables<'_>) -> 
     }
     left.next().is_none().then_some(())
 }
+
+/// The kind of row spaces of a fixed number of rows.
+const FIXED: i64 = 4;
 
 /// The origin for two numbers. There are `known` row spaces before it.
 fn origin_of_numbers(kind: i64, of: i64, known: usize) -> Option<RowOrigin> {

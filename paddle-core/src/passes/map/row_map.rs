@@ -63,7 +63,7 @@ impl RowMap {
             RowOrigin::Chosen | RowOrigin::Active { .. } | RowOrigin::Tokens | RowOrigin::Rounds => {
                 self.own.contains(&rows) && parent()
             }
-            RowOrigin::Root => false,
+            RowOrigin::Root | RowOrigin::Fixed(_) => false,
         }
     }
 

@@ -99,6 +99,9 @@ impl<B: Backend> Executor<B> {
     /// Binds the symbols of the inputs' shapes.
     fn bind<'a>(&mut self, feed: &dyn Fn(usize) -> Feed<'a>) -> Result<(), RunError> {
         self.bound.fill(None);
+        for &(size, count) in &self.plan.fixed {
+            self.bound[size.0 as usize] = Some(count);
+        }
         let mismatch = |at: usize, found: &[usize], bound| {
             let input = &self.plan.inputs[at];
             let (name, expected) = (input.name.clone(), input.shown.clone());

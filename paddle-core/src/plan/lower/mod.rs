@@ -388,6 +388,12 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let mut fed: BTreeSet<SymbolId> =
             self.inputs.iter().flat_map(|input| &input.shape).filter_map(Dim::as_symbol).collect();
         fed.extend(self.inputs.iter().flat_map(|input| &input.sequences).map(|sequences| sequences.count));
+        let fixed = program.row_spaces().iter().filter_map(|space| match space.origin {
+            RowOrigin::Fixed(count) => Some((space.size, count as usize)),
+            _ => None,
+        });
+        let fixed: Vec<(SymbolId, usize)> = fixed.collect();
+        fed.extend(fixed.iter().map(|(size, _)| size));
         let checked = program.checks().iter().flat_map(|check| check.condition.symbols());
         for symbol in self.memory.extents.iter().flat_map(Dim::symbols).chain(checked) {
             let Symbol { name, outside } = &program.symbols()[symbol.0 as usize];
@@ -422,6 +428,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             extents: self.memory.extents,
             extents_of,
             bounds: self.facts.bounds,
+            fixed,
             symbols: program.symbols().iter().map(|symbol| symbol.name.clone()).collect(),
             inputs: self.inputs,
             checks: program.checks().to_vec(),

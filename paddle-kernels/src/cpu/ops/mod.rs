@@ -19,6 +19,7 @@ mod interpolate;
 mod linear_chain_crf;
 mod lookup_table;
 mod lrn;
+mod non_max_suppression;
 mod normalise;
 mod one_hot;
 mod pool2d;

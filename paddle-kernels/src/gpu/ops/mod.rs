@@ -18,6 +18,7 @@ mod linear_chain_crf;
 mod lookup_table;
 mod lrn;
 mod matmul;
+mod non_max_suppression;
 mod normalise;
 mod pool2d;
 mod random;

@@ -21,6 +21,7 @@ mod linear_chain_crf;
 mod lookup_table;
 mod lrn;
 mod matmul;
+mod non_max_suppression;
 mod normalise;
 mod one_hot;
 mod pool2d;

@@ -6,6 +6,7 @@
 //! stays foreign. Slots that no rule reads (`XShape`, `StepScopes`) are dead.
 
 mod attributes_as_inputs;
+mod boxes;
 mod class_ids;
 mod conditional_blocks;
 mod constants;
@@ -18,9 +19,11 @@ mod foreign;
 mod gather_and_sort;
 mod images;
 mod interpolation;
+mod kept_boxes;
 mod making_sequences;
 mod matrix_products;
 mod normalisation;
+mod prior_boxes;
 mod random;
 mod recurrent;
 mod reductions;
@@ -127,6 +130,15 @@ fn rule(name: &str) -> Option<Rule> {
         "take_along_axis" | "take_along_axis_grad"                          => |x| x.take_along_axis(),
         "tile"                                                              => |x| x.tile("repeat_times", "RepeatTimes", "repeat_times_tensor"),
         "tril_triu"                                                         => |x| x.triangle(),
+        "anchor_generator"                                                  => |x| x.anchor_generator(),
+        "box_clip"                                                          => |x| x.box_clip(),
+        "box_coder"                                                         => |x| x.box_coder(),
+        "density_prior_box"                                                 => |x| x.density_prior_box(),
+        "iou_similarity"                                                    => |x| x.iou_similarity(),
+        "multiclass_nms" | "multiclass_nms2" | "multiclass_nms3"            => |x| x.multiclass_nms(),
+        "nms"                                                               => |x| x.nms(),
+        "prior_box"                                                         => |x| x.prior_box(),
+        "yolo_box"                                                          => |x| x.yolo_box(),
         "conv2d" | "conv2d_grad" | "depthwise_conv2d" | "depthwise_conv2d_grad" => |x| x.conv2d(),
         "conv2d_transpose" | "depthwise_conv2d_transpose"                   => |x| x.conv2d_transpose(),
         "batch_norm" | "batch_norm_grad"                                    => |x| x.batch_norm(),

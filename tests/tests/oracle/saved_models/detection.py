@@ -1,0 +1,364 @@
+"""Heads of detectors: prior boxes, decoded boxes, suppression."""
+
+import numpy as np
+import paddle
+import paddle.nn as nn
+import paddle.nn.functional as F
+from paddle.base.layer_helper import LayerHelper
+from paddle.vision import ops
+
+from registry import MODELS, S, model
+
+BATCHES = (1, 3, 32)
+
+
+def fed(name, values):
+    """Registers what a model is fed: an array for each batch and input."""
+    cls, specs, _, _ = MODELS[name]
+    MODELS[name] = (cls, specs, values, BATCHES)
+
+
+def corners(rows, count, seed, size=10.0):
+    """Boxes that overlap often enough."""
+    random = np.random.RandomState(seed)
+    first = random.rand(rows, count, 2) * size
+    sides = random.rand(rows, count, 2) * size * 0.4 + 0.1
+    return np.concatenate([first, first + sides], -1).astype("float32")
+
+
+def scores(rows, classes, count, seed):
+    return np.random.RandomState(seed).rand(rows, classes, count).astype("float32")
+
+
+def suppressed(kind, boxes, of_boxes, outputs, **attributes):
+    """The outputs of an operator that `paddle.vision.ops` has no function for."""
+    settings = {
+        "background_label": -1,
+        "score_threshold": 0.3,
+        "nms_top_k": 50,
+        "nms_threshold": 0.4,
+        "nms_eta": 1.0,
+        "keep_top_k": 20,
+        "normalized": True,
+    }
+    settings.update(attributes)
+    helper = LayerHelper(kind)
+    found = {"Out": helper.create_variable_for_type_inference(boxes.dtype)}
+    for name in outputs:
+        found[name] = helper.create_variable_for_type_inference("int32")
+    helper.append_op(type=kind, inputs={"BBoxes": boxes, "Scores": of_boxes}, outputs=found, attrs=settings)
+    return tuple(found.values())
+
+
+def one_output(kind, inputs, slot, dtype="float32", others=(), **attributes):
+    helper = LayerHelper(kind)
+    found = {name: helper.create_variable_for_type_inference(dtype) for name in (slot, *others)}
+    helper.append_op(type=kind, inputs=inputs, outputs=found, attrs=attributes)
+    return found[slot] if not others else tuple(found.values())
+
+
+@model(S(None, 3, 32, 32))
+class ssd_head(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2D(3, 8, 3, 4, 1)
+        self.second = nn.Conv2D(8, 8, 3, 2, 1)
+        self.places = nn.LayerList([nn.Conv2D(8, 4 * 4, 3, 1, 1), nn.Conv2D(8, 4 * 4, 3, 1, 1)])
+        self.classes = nn.LayerList([nn.Conv2D(8, 4 * 5, 3, 1, 1), nn.Conv2D(8, 4 * 5, 3, 1, 1)])
+
+    def forward(self, x):
+        maps = [F.relu(self.first(x))]
+        maps.append(F.relu(self.second(maps[0])))
+        priors, spreads, places, classes = [], [], [], []
+        for k, of in enumerate(maps):
+            boxes, variances = ops.prior_box(
+                of,
+                x,
+                min_sizes=[[4.0, 12.0][k]],
+                max_sizes=[[12.0, 24.0][k]],
+                aspect_ratios=[2.0],
+                flip=True,
+                clip=k == 1,
+                variance=[0.1, 0.1, 0.2, 0.2],
+            )
+            priors.append(paddle.reshape(boxes, [-1, 4]))
+            spreads.append(paddle.reshape(variances, [-1, 4]))
+            moved = paddle.transpose(self.places[k](of), [0, 2, 3, 1])
+            places.append(paddle.reshape(moved, [0, -1, 4]))
+            moved = paddle.transpose(self.classes[k](of), [0, 2, 3, 1])
+            classes.append(paddle.reshape(moved, [0, -1, 5]))
+        prior, spread = paddle.concat(priors), paddle.concat(spreads)
+        place = paddle.concat(places, 1)
+        of_boxes = F.softmax(paddle.concat(classes, 1) * 4.0)
+        boxes = ops.box_coder(prior, spread, place, code_type="decode_center_size")
+        of_boxes = paddle.transpose(of_boxes, [0, 2, 1])
+        return suppressed(
+            "multiclass_nms3",
+            boxes,
+            of_boxes,
+            ["Index", "NmsRoisNum"],
+            background_label=0,
+            nms_top_k=40,
+            keep_top_k=15,
+            score_threshold=0.25,
+        )
+
+
+@model(S(None, 3, 32, 32), S(None, 2, dtype="int32", name="size"))
+class yolo_head(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2D(3, 8, 3, 4, 1)
+        self.second = nn.Conv2D(8, 8, 3, 2, 1)
+        self.heads = nn.LayerList([nn.Conv2D(8, 3 * 9, 1), nn.Conv2D(8, 3 * 9, 1)])
+
+    def forward(self, x, size):
+        maps = [F.relu(self.first(x))]
+        maps.append(F.relu(self.second(maps[0])))
+        boxes, of_boxes = [], []
+        for k, of in enumerate(maps):
+            box, score = ops.yolo_box(
+                self.heads[k](of) * 3.0,
+                size,
+                [[4, 6, 8, 5, 9, 12], [14, 18, 20, 16, 28, 26]][k],
+                4,
+                0.3,
+                [4, 8][k],
+                clip_bbox=k == 0,
+                scale_x_y=[1.0, 1.05][k],
+            )
+            boxes.append(box)
+            of_boxes.append(paddle.transpose(score, [0, 2, 1]))
+        return suppressed(
+            "multiclass_nms3",
+            paddle.concat(boxes, 1),
+            paddle.concat(of_boxes, 2),
+            ["Index", "NmsRoisNum"],
+            nms_top_k=100,
+            keep_top_k=30,
+            score_threshold=0.1,
+        )
+
+
+def of_yolo(rows, spec):
+    random = np.random.RandomState(rows)
+    if spec.name == "size":
+        return random.randint(20, 60, [rows, 2]).astype("int32")
+    return random.randn(rows, 3, 32, 32).astype("float32")
+
+
+fed("yolo_head", of_yolo)
+
+
+@model(S(None, 3, 8, 8), S(None, 2, dtype="int32", name="size"))
+class yolo_iou_aware(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Conv2D(3, 2 * 8, 1)
+
+    def forward(self, x, size):
+        return ops.yolo_box(
+            self.head(x), size, [4, 6, 9, 12], 2, 0.01, 4, iou_aware=True, iou_aware_factor=0.4
+        )
+
+
+fed("yolo_iou_aware", lambda rows, spec: of_yolo(rows, spec)[:, :, :8, :8] if spec.name == "x" else of_yolo(rows, spec))
+
+
+@model(S(None, 60, 4, name="boxes"), S(None, 3, 60, name="scores"))
+class nms_of_classes(nn.Layer):
+    def forward(self, boxes, of_boxes):
+        return suppressed("multiclass_nms", boxes, of_boxes, [], background_label=1, keep_top_k=12)
+
+
+@model(S(None, 60, 4, name="boxes"), S(None, 3, 60, name="scores"))
+class nms_with_index(nn.Layer):
+    def forward(self, boxes, of_boxes):
+        kept = suppressed(
+            "multiclass_nms2",
+            boxes,
+            of_boxes,
+            ["Index"],
+            nms_threshold=0.7,
+            nms_eta=0.8,
+            nms_top_k=-1,
+            keep_top_k=-1,
+            normalized=False,
+        )
+        places = paddle.reshape(kept[1], [-1])
+        chosen = paddle.gather(paddle.reshape(boxes, [-1, 4]), places)
+        return kept[0], chosen
+
+
+@model(S(None, 60, 4, name="boxes"), S(None, 3, 60, name="scores"))
+class nms_of_few(nn.Layer):
+    """Some images keep nothing, and a batch of one keeps nothing at all."""
+
+    def forward(self, boxes, of_boxes):
+        return suppressed(
+            "multiclass_nms3", boxes, of_boxes, ["Index", "NmsRoisNum"], score_threshold=0.995, nms_top_k=5
+        )
+
+
+@model(S(2, 60, 4, name="boxes"), S(2, 3, 60, name="scores"))
+class nms_of_two(nn.Layer):
+    def forward(self, boxes, of_boxes):
+        return suppressed("multiclass_nms3", boxes, of_boxes, ["Index", "NmsRoisNum"])
+
+
+@model(S(None, 60, 4, name="boxes"), S(None, 3, 60, name="scores"))
+class nms_of_matrix(nn.Layer):
+    def forward(self, boxes, of_boxes):
+        return ops.matrix_nms(boxes, of_boxes, 0.3, 0.2, 30, 15, background_label=-1, return_index=True)
+
+
+@model(S(None, 60, 4, name="boxes"), S(None, 3, 60, name="scores"))
+class nms_of_matrix_gaussian(nn.Layer):
+    def forward(self, boxes, of_boxes):
+        return ops.matrix_nms(
+            boxes, of_boxes, 0.3, 0.2, 30, 15, use_gaussian=True, background_label=0, normalized=False
+        )
+
+
+def of_classes(rows, spec):
+    rows = spec.shape[0] if spec.shape[0] not in (None, -1) else rows
+    return corners(rows, 60, rows) if spec.name == "boxes" else scores(rows, 3, 60, rows)
+
+
+for name in ("nms_of_classes", "nms_with_index", "nms_of_few", "nms_of_two", "nms_of_matrix", "nms_of_matrix_gaussian"):
+    fed(name, of_classes)
+
+
+@model(S(None, 4, name="boxes"), S(None, name="scores"))
+class nms_of_boxes(nn.Layer):
+    def forward(self, boxes, of_boxes):
+        kept = ops.nms(boxes, 0.3, of_boxes)
+        return kept, paddle.gather(boxes, kept)
+
+
+def of_boxes(rows, spec):
+    count = 20 * rows
+    return corners(1, count, rows)[0] if spec.name == "boxes" else scores(1, 1, count, rows)[0, 0]
+
+
+fed("nms_of_boxes", of_boxes)
+
+
+@model(S(None, 4, name="boxes"), S(7, 4, name="others"))
+class box_arithmetic(nn.Layer):
+    def forward(self, boxes, others):
+        variance = [0.1, 0.1, 0.2, 0.2]
+        spread = others * 0.0 + 0.25
+        return (
+            one_output("iou_similarity", {"X": boxes, "Y": others}, "Out", box_normalized=True),
+            one_output("iou_similarity", {"X": boxes, "Y": others}, "Out", box_normalized=False),
+            ops.box_coder(others, variance, boxes, "encode_center_size"),
+            ops.box_coder(others, spread, boxes, "encode_center_size", box_normalized=False),
+        )
+
+
+fed("box_arithmetic", lambda rows, spec: corners(1, rows if spec.name == "boxes" else 7, rows)[0])
+
+
+@model(S(None, 7, 4, name="codes"), S(7, 4, name="boxes"))
+class box_decoding(nn.Layer):
+    def forward(self, codes, boxes):
+        return (
+            ops.box_coder(boxes, [0.1, 0.1, 0.2, 0.2], codes, "decode_center_size"),
+            ops.box_coder(boxes, boxes * 0.1, codes, "decode_center_size", box_normalized=False),
+            one_output(
+                "box_coder",
+                {"PriorBox": boxes, "TargetBox": codes},
+                "OutputBox",
+                code_type="decode_center_size",
+                box_normalized=True,
+                axis=0,
+                variance=[],
+            ),
+        )
+
+
+fed(
+    "box_decoding",
+    lambda rows, spec: corners(1, 7, rows)[0]
+    if spec.name == "boxes"
+    else np.random.RandomState(rows).randn(rows, 7, 4).astype("float32"),
+)
+
+
+@model(S(None, 4, name="boxes"), S(None, 7, 4, name="codes"))
+class box_decoding_by_row(nn.Layer):
+    def forward(self, boxes, codes):
+        return ops.box_coder(boxes, [0.1, 0.1, 0.2, 0.2], codes, "decode_center_size", axis=1)
+
+
+fed(
+    "box_decoding_by_row",
+    lambda rows, spec: corners(1, rows, rows)[0]
+    if spec.name == "boxes"
+    else np.random.RandomState(rows).randn(rows, 7, 4).astype("float32"),
+)
+
+
+@model(S(None, 3, 6, 5))
+class all_priors(nn.Layer):
+    def forward(self, x):
+        image = F.interpolate(x, [48, 40])
+        common = {"variances": [0.1, 0.1, 0.2, 0.2], "offset": 0.5}
+        return (
+            *ops.prior_box(
+                x,
+                image,
+                [4.0, 9.0],
+                [8.0, 16.0],
+                [1.0, 2.0, 3.0],
+                flip=True,
+                steps=[8.0, 7.0],
+                min_max_aspect_ratios_order=True,
+            ),
+            *one_output(
+                "density_prior_box",
+                {"Input": x, "Image": image},
+                "Boxes",
+                others=["Variances"],
+                fixed_sizes=[8.0, 16.0],
+                fixed_ratios=[1.0, 2.0],
+                densities=[2, 1],
+                step_w=0.0,
+                step_h=0.0,
+                clip=True,
+                flatten_to_2d=True,
+                **common,
+            ),
+            *one_output(
+                "anchor_generator",
+                {"Input": x},
+                "Anchors",
+                others=["Variances"],
+                anchor_sizes=[16.0, 32.0],
+                aspect_ratios=[0.5, 1.0, 2.0],
+                stride=[8.0, 8.0],
+                **common,
+            ),
+            x * 2.0,
+        )
+
+
+@model(S(None, 3, 12, 10), S(None, 4, name="boxes"))
+class regions(nn.Layer):
+    """A region of each image."""
+
+    def forward(self, x, boxes):
+        counts = paddle.ones([paddle.shape(x)[0]], dtype="int32")
+        return (
+            ops.roi_align(x, boxes, counts, (3, 4), 0.5),
+            ops.roi_align(x, boxes, counts, 2, 0.5, sampling_ratio=2, aligned=False),
+        )
+
+
+fed(
+    "regions",
+    lambda rows, spec: corners(1, rows, rows)[0] * 1.5
+    if spec.name == "boxes"
+    else np.random.RandomState(rows).randn(rows, 3, 12, 10).astype("float32"),
+)
