@@ -29,6 +29,7 @@ mod crf_decoding;
 mod cross_entropy;
 mod cumsum;
 mod custom;
+mod decayed_scores;
 mod dropout;
 mod elementwise;
 mod expand;
@@ -243,6 +244,7 @@ operators! { $
     cross_entropy::CrossEntropyGrad;
     custom::Custom with Arguments, Definition, DefinitionError, LinkedKernel;
     cumsum::CumSum;
+    decayed_scores::DecayedScores;
     dropout::Dropout with DropoutImplementation;
     dropout::DropoutGrad;
     expand::Expand;

@@ -52,14 +52,7 @@ impl NonMaxSuppression {
     /// Whether a box is not kept beside another one that is, with this threshold of the overlap.
     #[inline(always)]
     pub fn overlaps<T: Real>(&self, a: [T; 4], b: [T; 4], threshold: T) -> T::Truth {
-        let (zero, pixel) = (T::of(0.0), T::of(if self.normalized { 0.0 } else { 1.0 }));
-        let area = |of: [T; 4]| {
-            let (width, height) = (of[2] - of[0], of[3] - of[1]);
-            T::select(width.below(zero) | height.below(zero), zero, (width + pixel) * (height + pixel))
-        };
-        let is_beside = b[0].above(a[2]) | b[2].below(a[0]) | b[1].above(a[3]) | b[3].below(a[1]);
-        let shared = (a[2].min(b[2]) - a[0].max(b[0]) + pixel) * (a[3].min(b[3]) - a[1].max(b[1]) + pixel);
-        let overlap = T::select(is_beside, zero, shared / (area(a) + area(b) - shared));
+        let overlap = overlap(a, b, self.normalized);
         let is_above = overlap.above(threshold);
         if self.empty_overlap { is_above | overlap.is_not_a_number() } else { is_above }
     }
@@ -70,6 +63,55 @@ impl NonMaxSuppression {
         let is_lowered = threshold.above(T::of(0.5));
         if self.eta < 1.0 { T::select(is_lowered, threshold * T::of(self.eta), threshold) } else { threshold }
     }
+}
+
+/// The area that two boxes share, divided by the area that they cover; not a number where they cover none.
+#[inline(always)]
+pub(super) fn overlap<T: Real>(a: [T; 4], b: [T; 4], normalized: bool) -> T {
+    let (zero, pixel) = (T::of(0.0), T::of(if normalized { 0.0 } else { 1.0 }));
+    let area = |of: [T; 4]| {
+        let (width, height) = (of[2] - of[0], of[3] - of[1]);
+        T::select(width.below(zero) | height.below(zero), zero, (width + pixel) * (height + pixel))
+    };
+    let is_beside = b[0].above(a[2]) | b[2].below(a[0]) | b[1].above(a[3]) | b[3].below(a[1]);
+    let shared = (a[2].min(b[2]) - a[0].max(b[0]) + pixel) * (a[3].min(b[3]) - a[1].max(b[1]) + pixel);
+    T::select(is_beside, zero, shared / (area(a) + area(b) - shared))
+}
+
+/// Checks boxes `[.., M, 4]` and scores `[.., C, M]`, inputs 0 and 1, and returns how many boxes there are.
+pub(super) fn check_boxes(cx: &Infer<'_>, limits: &[i64]) -> Result<Dim, Mismatch> {
+    cx.need_float(0)?;
+    cx.need_dtype(1, cx.ty(0).dtype)?;
+    cx.need_dims(0, 2)?;
+    cx.need_dims(1, 2)?;
+    cx.common_rows(0, 1)?;
+    let (boxes, scores) = (cx.ty(0), cx.ty(1));
+    let wrong = || {
+        let operator = cx.operator;
+        let message = format!(
+            "{}, and {}: `{operator}` needs boxes `[.., M, 4]` and scores `[.., C, M]`",
+            cx.is(0),
+            cx.is(1)
+        );
+        cx.wrong(1, MismatchKind::Shape, message)
+    };
+    let ([around @ .., count, corners], [classes_around @ .., _, scored]) =
+        (&boxes.dims[..], &scores.dims[..])
+    else {
+        return Err(wrong());
+    };
+    if boxes.rows != scores.rows || around.len() != classes_around.len() {
+        return Err(wrong());
+    }
+    cx.need_equal(corners, &Dim::from(4), wrong)?;
+    for (a, b) in around.iter().chain([count]).zip(classes_around.iter().chain([scored])) {
+        cx.need_equal(a, b, wrong)?;
+    }
+    if limits.iter().any(|&limit| limit < -1 || limit == 0) {
+        let message = format!("`{}` takes at least one box, or -1 for all", cx.operator);
+        return Err(cx.fail(MismatchKind::Attribute, message));
+    }
+    Ok(count.clone())
 }
 
 impl Operation for NonMaxSuppression {
@@ -91,39 +133,12 @@ impl Operation for NonMaxSuppression {
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        cx.need_float(0)?;
-        cx.need_dtype(1, cx.ty(0).dtype)?;
-        cx.need_dims(0, 2)?;
-        cx.need_dims(1, 2)?;
-        let rows = cx.common_rows(0, 1)?;
-        let (boxes, scores) = (cx.ty(0), cx.ty(1));
-        let wrong = || {
-            let message = format!(
-                "{}, and {}: `{}` needs boxes `[.., M, 4]` and scores `[.., C, M]`",
-                cx.is(0),
-                cx.is(1),
-                cx.operator
-            );
-            cx.wrong(1, MismatchKind::Shape, message)
-        };
-        let ([around @ .., count, corners], [classes_around @ .., classes, scored]) =
-            (&boxes.dims[..], &scores.dims[..])
-        else {
-            return Err(wrong());
-        };
-        if boxes.rows != scores.rows || around.len() != classes_around.len() {
-            return Err(wrong());
+        let count = check_boxes(cx, &[self.candidates, self.most])?;
+        let mut out = cx.ty(1).with_dtype(DType::I64);
+        if let Some(last) = out.dims.last_mut() {
+            *last = self.places(&count);
         }
-        cx.need_equal(corners, &Dim::from(4), wrong)?;
-        for (a, b) in around.iter().chain([count]).zip(classes_around.iter().chain([scored])) {
-            cx.need_equal(a, b, wrong)?;
-        }
-        if [self.candidates, self.most].iter().any(|&limit| limit < -1 || limit == 0) {
-            let message = format!("`{}` takes at least one box, or -1 for all", cx.operator);
-            return Err(cx.fail(MismatchKind::Attribute, message));
-        }
-        let dims = [around, &[classes.clone(), self.places(count)]].concat();
-        Ok(vec![Type { dtype: DType::I64, rows, dims }])
+        Ok(vec![out])
     }
 
     fn samples() -> Vec<Sample> {

@@ -2,7 +2,9 @@
 
 use super::{Draft, Known};
 use crate::convert::from_wire::Fault;
-use crate::ops::{Binary, BinaryKind, Cast, Concat, Fill, Number, Op, Reshape, Scale, Size, Slice};
+use crate::ops::{
+    AssignValue, Binary, BinaryKind, Cast, Concat, Fill, Number, Op, Reshape, Scale, Size, Slice,
+};
 use crate::program::{BlockId, DType, Dim, Site, Type, VarId};
 
 /// The place where a rule appends operators.
@@ -60,6 +62,16 @@ impl At<'_> {
         self.emit(Fill { value, ty: Type::scalar(dtype) }, &[])
     }
 
+    /// Numbers of the program, rounded to the element type.
+    pub(in crate::convert) fn numbers<'n>(
+        &mut self,
+        values: impl IntoIterator<Item = &'n f64>,
+        ty: Type,
+    ) -> Result<VarId, Fault> {
+        let values = values.into_iter().map(|&value| Number::Float(value)).collect();
+        self.emit(AssignValue { values, ty }.rounded(), &[])
+    }
+
     /// An element-wise operator of two values.
     pub(in crate::convert) fn binary(
         &mut self,
@@ -114,6 +126,12 @@ impl At<'_> {
         let count = self.emit(Size { axes: Vec::new() }, &[counted])?;
         let count = self.emit(Cast { dtype: DType::I32 }, &[count])?;
         self.emit(Reshape { dims: one.dims }, &[count])
+    }
+
+    /// A size as a list of one number of this type.
+    pub(in crate::convert) fn size_as(&mut self, size: &Dim, dtype: DType) -> Result<VarId, Fault> {
+        let size = self.size_value(size)?;
+        self.emit(Cast { dtype }, &[size])
     }
 
     /// Notes the elements of a value.

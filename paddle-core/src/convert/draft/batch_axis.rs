@@ -16,6 +16,7 @@ impl Draft {
         self.program.take_back(to);
         self.merged.retain(|_, merged| to.has(*merged));
         self.known.retain(|&value, _| to.has(value));
+        self.batch = self.batch.filter(|rows| to.has_rows(*rows));
         self.fixed_rows.retain(|_, rows| to.has_rows(*rows));
     }
 

@@ -5,36 +5,44 @@
 //! | `at.rs` | the place where a rule appends its operators |
 //! | `known_values.rs` | numbers and sizes that are known while a program is read |
 //! | `batch_axis.rs` | the batch that is not in front |
+//! | `chosen.rs` | elements that are chosen while a program runs |
 //! | `einsum.rs` | sums of products, written with letters |
 //! | `kept_boxes.rs` | boxes that suppression keeps |
 //! | `log_softmax.rs` | logarithms of softmax |
 //! | `narrow.rs` | values as element types have them that are narrower than ours |
 //! | `recurrent.rs` | layers of recurrent units |
 //! | `units.rs` | one step of such units |
+//! | `unrolled.rs` | loops that are written out |
 //! | `volumes.rs` | convolutions and pooling of volumes |
+//! | `resampled.rs` | values of other sizes along an axis |
 //! | `shapes.rs` | reshapes, repetitions and paddings |
 
 mod at;
 mod batch_axis;
+mod chosen;
 mod einsum;
 mod kept_boxes;
 mod known_values;
 mod log_softmax;
 mod narrow;
 mod recurrent;
+mod resampled;
 mod shapes;
 mod units;
+mod unrolled;
 mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use self::at::At;
-pub(super) use self::kept_boxes::Keeping;
+pub(super) use self::kept_boxes::{Keeping, Kept};
 pub(super) use self::known_values::Known;
 use self::known_values::known;
 pub(super) use self::recurrent::Steps;
+pub(super) use self::resampled::Mix;
 pub(super) use self::shapes::{MOST_POSITIONS, positions_of};
 pub(super) use self::units::{Unit, Weights};
+pub(super) use self::unrolled::MOST_ITERATIONS;
 pub(super) use self::volumes::{Along, Pooling};
 use super::from_wire::Fault;
 use super::types::{dim_text, too_large};

@@ -4,6 +4,7 @@
 mod batch_axis;
 mod blocks;
 mod error;
+mod inlined;
 mod known_values;
 mod narrow_types;
 mod operator;
@@ -51,6 +52,8 @@ pub fn from_wire(main: &ProgramDesc, startup: Option<&ProgramDesc>) -> Result<Pr
 struct Reader<'a> {
     blocks: Vec<WireBlock<'a>>,
     versions: Versions<'a>,
+    /// What is in the places of each array, by the block that declares it and its name.
+    arrays: BTreeMap<(usize, &'a str), Vec<Option<VarId>>>,
     draft: Draft,
     /// Whether the program is in our own dialect. If so, its blocks keep their numbers.
     is_ours: bool,
@@ -69,6 +72,7 @@ impl<'a> Reader<'a> {
         let blocks = blocks(main)?;
         Ok(Reader {
             versions: Versions::new(blocks.len()),
+            arrays: BTreeMap::new(),
             blocks,
             draft: Draft::new(memory),
             is_ours: false,

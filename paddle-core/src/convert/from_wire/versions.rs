@@ -15,6 +15,8 @@ struct Scope<'a> {
     id: Option<BlockId>,
     /// Variables of outer blocks that are state of a loop, if this block is the loop's body.
     state: BTreeSet<&'a str>,
+    /// Whether its operators are read in the place of the one that owns it.
+    is_inlined: bool,
     /// The latest version of each variable; `None` where the operator that writes it is not supported.
     values: BTreeMap<&'a str, Option<VarId>>,
 }
@@ -39,6 +41,23 @@ impl<'a> Versions<'a> {
         let scope = &mut self.scopes[block];
         scope.state = state;
         scope.id.replace(id).is_none()
+    }
+
+    /// Enters a block whose operators are read in the place of the one that owns it.
+    pub(super) fn enter_inlined(&mut self, block: usize, id: BlockId) {
+        self.scopes[block] = Scope { id: Some(id), is_inlined: true, ..Scope::default() };
+    }
+
+    /// Forgets that a block, and those in it, have been entered: they are read once more.
+    pub(super) fn leave(&mut self, blocks: &[WireBlock<'a>], block: usize) {
+        let mut left = vec![block];
+        while let Some(block) = left.pop() {
+            // Blocks in one that was not entered have not been entered, either.
+            if self.scopes[block].id.is_some() {
+                left.extend(&blocks[block].children);
+                self.scopes[block] = Scope::default();
+            }
+        }
     }
 
     fn owns(&self, blocks: &[WireBlock<'a>], block: usize, name: &str) -> bool {
@@ -76,11 +95,16 @@ impl<'a> Versions<'a> {
             self.scopes[block].values.insert(name, Some(value));
             return Ok(());
         }
-        let mut at = blocks[block].parent;
+        let (mut at, mut is_inlined) = (blocks[block].parent, self.scopes[block].is_inlined);
         while let Some(outer) = at {
             if self.owns(blocks, outer, name) {
-                return Err(Fault::WritesOuter { name: name.to_string() });
+                if !is_inlined {
+                    return Err(Fault::WritesOuter { name: name.to_string() });
+                }
+                self.scopes[outer].values.insert(name, Some(value));
+                return Ok(());
             }
+            is_inlined &= self.scopes[outer].is_inlined;
             at = blocks[outer].parent;
         }
         Err(Fault::Undeclared { name: name.to_string() })

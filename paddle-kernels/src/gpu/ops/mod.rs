@@ -8,6 +8,7 @@ mod conv2d;
 mod crf_decoding;
 mod cross_entropy;
 mod cumsum;
+mod decayed_scores;
 mod dropout;
 mod elementwise;
 mod expand;

@@ -11,6 +11,7 @@ mod crf_decoding;
 mod cross_entropy;
 mod cumsum;
 mod custom;
+mod decayed_scores;
 mod dropout;
 pub(super) mod elementwise;
 mod expand;

@@ -12,6 +12,7 @@ os.environ["GLOG_minloglevel"] = "3"
 import numpy as np
 import paddle
 
+import arrays  # noqa: F401
 import detection  # noqa: F401
 import images  # noqa: F401
 import others  # noqa: F401

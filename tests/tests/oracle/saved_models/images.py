@@ -167,3 +167,29 @@ class shuffles(nn.Layer):
             F.channel_shuffle(x, 2),
             F.pixel_shuffle(paddle.concat([x, x], 1)[:, :12], 2),
         )
+
+
+@model(S(None, 3, 6, 8))
+class bicubic(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Conv2D(3, 3, 1)
+
+    def forward(self, x):
+        y = F.interpolate(self.f(x), scale_factor=2, mode="bicubic")
+        return (
+            F.interpolate(y, size=[7, 9], mode="bicubic"),
+            F.interpolate(y, size=[20, 5], mode="bicubic", align_corners=True),
+            F.interpolate(x, scale_factor=[1.5, 0.7], mode="bicubic"),
+        )
+
+
+@model(S(None, 2, 3, 4, 5))
+class interpolated_volumes(nn.Layer):
+    def forward(self, x):
+        return (
+            F.interpolate(x, size=[5, 6, 7], mode="trilinear", data_format="NCDHW"),
+            F.interpolate(x, scale_factor=2, mode="trilinear", align_corners=True, data_format="NCDHW"),
+            F.interpolate(x, size=[6, 4, 3], mode="trilinear", align_mode=1, data_format="NCDHW"),
+            F.interpolate(x, scale_factor=2, mode="nearest", data_format="NCDHW"),
+        )

@@ -224,3 +224,17 @@ class bn_free_norm(nn.Layer):
         m = paddle.mean(x, axis=[0, 1], keepdim=True)
         v = paddle.var(x, axis=[0, 1], keepdim=True)
         return (x - m) / paddle.sqrt(v + 1e-5)
+
+
+@model(S(None, 4, 3))
+class rolled(nn.Layer):
+    """Shifted along the batch, within rows, and as one list."""
+
+    def forward(self, x):
+        return (
+            paddle.roll(x, 1, 0),
+            paddle.roll(x, [1, -2], [1, 2]),
+            paddle.roll(x, [-5, 3], [0, 1]),
+            paddle.roll(paddle.transpose(x, [1, 0, 2]), 2, 1),
+            paddle.roll(x, 4),
+        )

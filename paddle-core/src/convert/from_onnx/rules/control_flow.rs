@@ -5,17 +5,15 @@
 
 use std::rc::Rc;
 
+use crate::convert::draft::MOST_ITERATIONS;
 use crate::convert::from_onnx::node::{Given, Node};
 use crate::convert::from_onnx::{Constant, Value};
 use crate::convert::from_wire::Fault;
 use crate::ops::{
-    Binary, BinaryKind, Compare, CompareKind, Concat, If, Logical, LogicalKind, Number, Op, Split, While,
+    Binary, BinaryKind, Compare, CompareKind, If, Logical, LogicalKind, Number, Op, Split, While,
 };
 use crate::program::{BlockId, DType, Dim, VarId};
 use crate::wire::onnx::GraphProto;
-
-/// The most iterations that are written one after the other.
-const MOST_ITERATIONS: i64 = 1 << 10;
 
 /// What the iterations of a loop leave: its state, and for each collected value the parts of all iterations.
 struct Unrolled {
@@ -30,14 +28,6 @@ impl Node<'_, '_> {
         let bytes = bytes.ok_or(Fault::MissingAttribute { attribute })?;
         self.reader.draft.spend(bytes.len())?;
         Ok(GraphProto::decode(bytes)?)
-    }
-
-    /// Whether a value is a known truth value.
-    fn known_truth(&self, value: VarId) -> Option<bool> {
-        match self.reader.draft.constant_of(value)?[..] {
-            [number] => Some(number.as_f64() != 0.0),
-            _ => None,
-        }
     }
 
     pub(super) fn branches(&mut self) -> Given {
@@ -121,7 +111,7 @@ impl Node<'_, '_> {
             let bound = [known(Number::Int(k)), known(Number::Bool(true))];
             let bound = bound.into_iter().chain(state.iter().copied().map(Value::of)).collect();
             let mut results = self.reader.nested(body, block, bound)?.into_iter();
-            let Some(goes_on) = results.next().and_then(|value| self.known_truth(value)) else {
+            let Some(goes_on) = results.next().and_then(|value| self.reader.draft.known_truth(value)) else {
                 return Ok(None);
             };
             state = results.by_ref().take(state.len()).collect();
@@ -137,25 +127,13 @@ impl Node<'_, '_> {
     fn given(&mut self, done: Unrolled, axis: impl Fn(usize) -> i64) -> Given {
         let mut given = done.state;
         for (k, parts) in done.collected.into_iter().enumerate() {
-            let mut with_axis = Vec::with_capacity(parts.len());
-            let mut at = 0;
-            for part in parts {
-                let rank = self.ty(part).rank() as i64 + 1;
-                at = if axis(k) < 0 { axis(k) + rank } else { axis(k) };
-                // Rows stay in front only of what is behind them.
-                let part = if at == 0 && self.rows(part) == 1 { self.at().rows_to_axis(part)? } else { part };
-                let place = usize::try_from(at).ok().and_then(|at| at.checked_sub(self.rows(part)));
-                let mut dims = self.ty(part).dims.clone();
-                let Some(place) = place.filter(|&place| place <= dims.len()) else {
-                    return self.lacks("there is no such axis for what it collects");
-                };
-                dims.insert(place, Dim::from(1));
-                with_axis.push(self.reshaped(part, dims)?);
+            match self.at().joined(&parts, axis(k), true)? {
+                Some(joined) => given.push(joined),
+                None => {
+                    return self
+                        .lacks("it collects values, but has no iterations, or they have no such axis");
+                }
             }
-            if with_axis.is_empty() {
-                return self.lacks("it collects values, but has no iterations");
-            }
-            given.push(self.emit(Concat { axis: at }, &with_axis)?);
         }
         Ok(given)
     }

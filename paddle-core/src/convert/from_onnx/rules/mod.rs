@@ -5,6 +5,7 @@
 
 mod arithmetic;
 mod arrangement;
+mod boxes;
 mod constants;
 mod control_flow;
 mod functions;
@@ -126,6 +127,9 @@ pub(super) fn rule(desc: &NodeProto) -> Option<Rule> {
         "MatMul"                  => |x| x.matmul(),
         "Gemm"                    => |x| x.gemm(),
         "Einsum"                  => |x| x.einsum(),
+        // What is chosen.
+        "NonMaxSuppression"       => |x| x.non_max_suppression(),
+        "NonZero"                 => |x| x.non_zero(),
         // Shapes.
         "Reshape"                 => |x| x.reshape(),
         "Flatten"                 => |x| x.flatten(),

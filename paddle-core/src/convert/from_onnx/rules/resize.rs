@@ -3,14 +3,11 @@
 //! What ours has as an operator is that. Other ways to choose elements gather along each axis, and other ways to mix them multiply
 //! by a matrix of weights, so the sizes have to be known.
 
-use crate::convert::draft::MOST_POSITIONS;
+use crate::convert::draft::{MOST_POSITIONS, Mix};
 use crate::convert::from_onnx::node::{Given, Node};
 use crate::convert::from_wire::Fault;
-use crate::ops::{AssignValue, Interpolate, InterpolateKind, Matmul, Number, Transpose};
-use crate::program::{DType, Dim, Type, VarId};
-
-/// The most weights of an axis.
-const MOST_WEIGHTS: i64 = 1 << 18;
+use crate::ops::{Interpolate, InterpolateKind, Number};
+use crate::program::{Dim, VarId};
 
 /// How the places of the result's elements lie on one axis.
 struct Axis {
@@ -161,46 +158,16 @@ impl Node<'_, '_> {
 
     /// Sums of the two or four elements around each place.
     fn mixed(&mut self, x: VarId, along: &Axis, places: &[f64], mode: &str) -> Result<VarId, Fault> {
-        let (from, dtype) = (along.from, self.ty(x).dtype);
-        if from.saturating_mul(along.to) > MOST_WEIGHTS {
-            return self.lacks("it has too many weights");
-        }
-        let coefficient = self.float("cubic_coeff_a", -0.75);
+        let mix = match mode {
+            "linear" => Mix::Linear,
+            "cubic" => Mix::Cubic(self.float("cubic_coeff_a", -0.75)),
+            _ => return self.lacks(format!("its mode is `{mode}`")),
+        };
         let leaves_out = self.int("exclude_outside", 0) != 0;
-        let mut weights = vec![0.0; (from * along.to) as usize];
-        for (k, &place) in places.iter().enumerate() {
-            let first = place.floor();
-            let rest = place - first;
-            let around: Vec<(i64, f64)> = match mode {
-                "linear" => vec![(0, 1.0 - rest), (1, rest)],
-                "cubic" => (-1..3).map(|k| (k, cubic((k as f64 - rest).abs(), coefficient))).collect(),
-                _ => return self.lacks(format!("its mode is `{mode}`")),
-            };
-            let is_inside = |offset: i64| (0..from).contains(&(first as i64 + offset));
-            let all: f64 =
-                around.iter().filter(|(offset, _)| is_inside(*offset)).map(|(_, weight)| weight).sum();
-            for (offset, weight) in around {
-                if leaves_out && !is_inside(offset) {
-                    continue;
-                }
-                let at = (first as i64 + offset).clamp(0, from - 1);
-                weights[(at * along.to) as usize + k] += if leaves_out { weight / all } else { weight };
-            }
+        match self.at().mixed(x, along.at, along.from, places, mix, leaves_out)? {
+            Ok(mixed) => Ok(mixed),
+            Err(lack) => self.lacks(lack),
         }
-        let values = weights.into_iter().map(Number::Float).collect();
-        let weights = AssignValue { values, ty: Type::new(dtype, [from, along.to]) }.rounded();
-        if !matches!(dtype, DType::F32 | DType::F64) {
-            return self.lacks("it mixes integers");
-        }
-        let weights = self.emit(weights, &[])?;
-        let rank = self.ty(x).rank();
-        if along.at + 1 == rank {
-            return self.emit(Matmul::PLAIN, &[x, weights]);
-        }
-        let turn = Transpose::to_last(along.at, rank);
-        let last = self.emit(turn.clone(), &[x])?;
-        let mixed = self.emit(Matmul::PLAIN, &[last, weights])?;
-        self.emit(turn, &[mixed])
     }
 }
 
@@ -249,14 +216,4 @@ fn nearest_to(place: f64, mode: &str) -> i64 {
         _ => (place - 0.5).ceil(),
     };
     nearest as i64
-}
-
-/// Keys, "Cubic convolution interpolation for digital image processing", 1981.
-fn cubic(distance: f64, a: f64) -> f64 {
-    let d = distance;
-    match d {
-        _ if d <= 1.0 => ((a + 2.0) * d - (a + 3.0)) * d * d + 1.0,
-        _ if d < 2.0 => ((a * d - 5.0 * a) * d + 8.0 * a) * d - 4.0 * a,
-        _ => 0.0,
-    }
 }

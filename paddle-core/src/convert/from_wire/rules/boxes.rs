@@ -4,8 +4,7 @@ use crate::convert::derived::float;
 use crate::convert::draft::At;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::ops::{
-    AssignValue, BinaryKind, Cast, Compare, CompareKind, Concat, Number, Range, Select, Transpose, Unary,
-    UnaryKind,
+    BinaryKind, Cast, Compare, CompareKind, Concat, Number, Range, Select, Transpose, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -87,9 +86,9 @@ impl<'a> Reading<'_, 'a> {
         let numbers = self.desc.attr_floats("variance")?.unwrap_or_default().to_vec();
         let mut at = self.at();
         if spread.is_none() && numbers.len() == 4 {
-            let values = numbers.iter().map(|&number| Number::Float(number.into())).collect();
+            let values: Vec<f64> = numbers.iter().map(|&number| number.into()).collect();
             let ty = Type::new(at.ty(target).dtype, [4]);
-            spread = Some(at.emit(AssignValue { values, ty }, &[])?);
+            spread = Some(at.numbers(&values, ty)?);
         } else if by_row && let Some(given) = spread {
             spread = Some(at.with_axis_of_one(given)?);
         }
@@ -244,8 +243,8 @@ impl<'a> Reading<'_, 'a> {
             let center = at.binary(BinaryKind::Mul, center, side)?;
             let center = at.binary(BinaryKind::Div, center, cells)?;
             let values = anchors.iter().skip(of).step_by(2).take(count as usize);
-            let values = values.map(|&side| Number::Float(side.into())).collect();
-            let anchor = at.emit(AssignValue { values, ty: Type::new(ty.dtype, [count, 1, 1, 1]) }, &[])?;
+            let values: Vec<f64> = values.map(|&side| side.into()).collect();
+            let anchor = at.numbers(&values, Type::new(ty.dtype, [count, 1, 1, 1]))?;
             let length = at.part(maps, last, 2 + of as i64, 1)?;
             let length = at.emit(Unary::of(UnaryKind::Exp), &[length])?;
             let length = at.binary(BinaryKind::Mul, length, anchor)?;

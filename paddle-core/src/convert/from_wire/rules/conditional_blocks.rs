@@ -19,6 +19,12 @@ impl<'a> Reading<'_, 'a> {
         }
         let condition = self.input("Cond")?;
         let block = self.owned("sub_block")?;
+        if let Some(is_taken) = self.reader.draft.known_truth(condition) {
+            if is_taken {
+                self.inline(block)?;
+            }
+            return Ok(true);
+        }
         let written: Vec<&'a str> = written_outside(&self.reader.blocks, block).into_iter().collect();
         let before: Vec<Option<VarId>> = written.iter().map(|name| self.read(name).ok()).collect();
 
@@ -57,11 +63,17 @@ impl<'a> Reading<'_, 'a> {
 
     /// The value whose number is in `Mask`.
     pub(super) fn select_input(&mut self) -> Result<bool, ConvertError> {
-        let (inputs, mask) = (self.inputs("X")?, self.input("Mask")?);
+        let (desc, mask) = (self.desc, self.input("Mask")?);
+        if let Some(chosen) = self.known_choice("Mask")? {
+            let Some(name) = desc.input("X").get(chosen) else { return Ok(false) };
+            let value = self.read(name)?;
+            self.write(one(desc.output("Out"), "Out")?, value)?;
+            return Ok(true);
+        }
+        let inputs = self.inputs("X")?;
         let Some((&first, others)) = inputs.split_first() else {
             return Err(Fault::Slot { slot: "X", found: 0, expected: 1 }.into());
         };
-        let desc = self.desc;
         let out = one(desc.output("Out"), "Out")?;
         let mut chosen = first;
         for (k, &other) in others.iter().enumerate() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::convert::derived::row_space;
+use crate::convert::draft::MOST_ITERATIONS;
 use crate::convert::from_wire::versions::written_outside;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::ops::{For, If, LoopGrad, Parts, While};
@@ -179,14 +180,44 @@ pub(super) fn read_loop_grad(x: &mut Reading<'_, '_>) -> Result<bool, ConvertErr
     x.define(LoopGrad { items: items as i64, collected }, &inputs, &[id], &x.outputs("X@GRAD"))
 }
 
-/// PaddlePaddle's `while`. Its body overwrites variables of the blocks around it, the condition among them. These are the state
-/// of ours, whose condition block only returns the condition that the body left.
-pub(super) fn raise_while<'a>(x: &mut Reading<'_, 'a>) -> Result<bool, ConvertError> {
+/// PaddlePaddle's `while`. If it is known how often it runs, and it cannot be ours, it is written out.
+pub(super) fn raise_while(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
     if x.reader.is_ours {
         return Ok(false);
     }
-    let desc = x.desc;
     let block = x.owned("sub_block")?;
+    let faults = match x.has_arrays(block) {
+        true => Vec::new(),
+        false => match x.attempted(block, |x| as_while(x, block)) {
+            Ok(known) => return Ok(known),
+            Err(faults) => faults,
+        },
+    };
+    let goes_on = x.input("Condition")?;
+    match x.reader.draft.known_truth(goes_on) {
+        Some(_) => written_out(x, block),
+        None if faults.is_empty() => x.lacks("it has arrays, and the number of its iterations is not known"),
+        None => x.fails(faults),
+    }
+}
+
+/// The iterations of a loop one after the other.
+fn written_out(x: &mut Reading<'_, '_>, block: usize) -> Result<bool, ConvertError> {
+    for _ in 0..=MOST_ITERATIONS {
+        let goes_on = x.input("Condition")?;
+        match x.reader.draft.known_truth(goes_on) {
+            Some(true) => x.inline(block)?,
+            Some(false) => return Ok(true),
+            None => return x.lacks("the number of its iterations is not known"),
+        }
+    }
+    x.lacks("it has too many iterations")
+}
+
+/// As our `while`. The body overwrites variables of the blocks around it, the condition among them. These are the state
+/// of ours, whose condition block only returns the condition that the body left.
+fn as_while<'a>(x: &mut Reading<'_, 'a>, block: usize) -> Result<bool, ConvertError> {
+    let desc = x.desc;
     let condition = one(desc.input("Condition"), "Condition")?;
     let mut names = written_outside(&x.reader.blocks, block);
     names.insert(condition);

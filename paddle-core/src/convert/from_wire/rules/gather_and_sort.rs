@@ -79,6 +79,31 @@ impl Reading<'_, '_> {
         if self.ty(inputs[0]).rows.is_some() { Ok(false) } else { self.out(GatherNd, &inputs) }
     }
 
+    /// The places of elements that are not 0.
+    pub(super) fn where_index(&mut self) -> Result<bool, ConvertError> {
+        let mut condition = self.input("Condition")?;
+        if self.ty(condition).dtype != DType::Bool {
+            condition = self.emit(Cast { dtype: DType::Bool }, &[condition])?;
+        }
+        match self.at().places_where(condition)? {
+            Some(places) => self.out_value(places),
+            None => self.lacks("it chooses from rows, or from a single number"),
+        }
+    }
+
+    /// The elements where a condition holds.
+    pub(super) fn masked_select(&mut self) -> Result<bool, ConvertError> {
+        let (x, mask, desc) = (self.input("X")?, self.input("Mask")?, self.desc);
+        if self.ty(x).rows.is_some() || self.ty(x).dims != self.ty(mask).dims {
+            return Ok(false);
+        }
+        let dims = vec![crate::convert::types::product(&self.ty(x).dims)?];
+        let mut at = self.at();
+        let Some(places) = at.flat_places_where(mask)? else { return Ok(false) };
+        let flat = at.shaped(x, dims)?;
+        self.define(Gather { axis: 0 }, &[flat, places], &[], &[one(desc.output("Y"), "Y")?])
+    }
+
     pub(super) fn scatter_nd_add(&mut self) -> Result<bool, ConvertError> {
         let inputs = [self.input("X")?, self.ids("Index")?, self.input("Updates")?];
         if self.ty(inputs[0]).rows.is_some() { Ok(false) } else { self.out(ScatterNdAdd, &inputs) }

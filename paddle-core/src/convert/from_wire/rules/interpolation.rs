@@ -1,6 +1,7 @@
 //! Rules for operators that change the height and width of images.
 
 use crate::convert::dialect::DIMS;
+use crate::convert::draft::{MOST_POSITIONS, Mix};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::parse_dim;
 use crate::ops::{Interpolate, InterpolateGrad, InterpolateKind, Reshape};
@@ -14,6 +15,9 @@ impl Reading<'_, '_> {
     pub(super) fn interpolate(&mut self, kind: InterpolateKind) -> Result<bool, ConvertError> {
         let (desc, x) = (self.desc, self.input("X")?);
         let is_grad = desc.r#type.ends_with("_grad");
+        if self.ty(x).rank() == 5 && kind == InterpolateKind::Nearest && !is_grad {
+            return self.resample(None);
+        }
         let scale = self.scale_of_images()?;
         let (x, back) = match is_grad && self.channels_last("data_layout")? {
             true => return Ok(false),
@@ -64,6 +68,83 @@ impl Reading<'_, '_> {
         let image = Reshape { dims: [before, &[Dim::from(1), length.clone()]].concat() };
         let signal = Reshape { dims: [before, &[width]].concat() };
         self.out_of_chain(vec![image.into(), op.into(), signal.into()], &[x])
+    }
+
+    /// Images and volumes of known sizes, axis by axis: what has no operator of ours.
+    pub(super) fn resample(&mut self, mix: Option<Mix>) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let aligns = self.bool("align_corners", true)?;
+        let from_start =
+            matches!(mix, Some(Mix::Linear)) && self.desc.attr_long("align_mode")?.unwrap_or(1) == 1;
+        let (x, back) = match self.desc.attr_string("data_layout")? == Some("NDHWC") {
+            true => return self.lacks("its channels come last"),
+            false => self.channels_first(x, "data_layout")?,
+        };
+        let spatial = self.ty(x).rank().saturating_sub(2);
+        let scales = self.desc.attr_floats("scale")?.unwrap_or_default().to_vec();
+        let scales: Vec<f64> = match scales[..] {
+            [] => vec![0.0; spatial],
+            [all] => vec![all.into(); spatial],
+            _ => scales.iter().map(|&scale| scale.into()).collect(),
+        };
+        let sizes = match self.has(&["OutSize", "SizeTensor"]) {
+            true => self.numbers("", "OutSize", "SizeTensor")?,
+            false => {
+                let names = ["out_d", "out_h", "out_w"];
+                let names = &names[names.len() - spatial.min(names.len())..];
+                let size = |name: &&str| Ok::<_, Fault>(self.desc.attr_long(name)?.unwrap_or(0));
+                Some(names.iter().map(size).collect::<Result<Vec<i64>, Fault>>()?)
+            }
+        };
+        let (Some(sizes), false) = (sizes, self.has(&["Scale"])) else {
+            return self.lacks("its sizes are computed while it runs, but have to be known before");
+        };
+        if scales.len() != spatial || sizes.len() != spatial {
+            return Ok(false);
+        }
+        let first = self.ty(x).rank() - spatial;
+        let mut value = x;
+        for (k, (&scale, &size)) in scales.iter().zip(&sizes).enumerate() {
+            let axis = first + k;
+            let shape = self.reader.draft.program.shape(self.ty(x));
+            let Some(from) = shape[axis].constant() else {
+                return self.lacks("a size of its images is not known, in a mode that needs it");
+            };
+            // Explicit sizes are meant where there are any.
+            let is_scaled = scale > 0.0 && !self.has(&["OutSize", "SizeTensor"]);
+            let to = if is_scaled { (from as f64 * scale) as i64 } else { size };
+            if from < 1 || to < 1 || from.max(to) >= MOST_POSITIONS {
+                return self.lacks("a size is below 1 or too large");
+            }
+            let ratio = match aligns {
+                true if to == 1 => 0.0,
+                true => (from - 1) as f64 / (to - 1) as f64,
+                false if is_scaled => 1.0 / scale,
+                false => from as f64 / to as f64,
+            };
+            let place = |k: i64| match (mix, aligns) {
+                (None, true) => (ratio * k as f64 + 0.5).floor(),
+                (None, false) => (ratio * k as f64).floor(),
+                (Some(_), true) => ratio * k as f64,
+                (Some(_), false) if from_start => ratio * k as f64,
+                (Some(_), false) => ratio * (k as f64 + 0.5) - 0.5,
+            };
+            let places: Vec<f64> = (0..to).map(place).collect();
+            value = match mix {
+                None => {
+                    let places = places.iter().map(|&place| (place as i64).clamp(0, from - 1)).collect();
+                    self.at().picked(value, axis as i64, places)?
+                }
+                Some(mix) => match self.at().mixed(value, axis, from, &places, mix, false)? {
+                    Ok(mixed) => mixed,
+                    Err(lack) => return self.lacks(lack),
+                },
+            };
+        }
+        match back {
+            Some(back) => self.out(back, &[value]),
+            None => self.out_value(value),
+        }
     }
 
     /// The factors of height and width; 0 if sizes are given instead. `None` for lists of other lengths.

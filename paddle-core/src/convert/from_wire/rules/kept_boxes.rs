@@ -1,9 +1,11 @@
 //! Rules for operators that keep some of the boxes that overlap.
 
 use crate::convert::derived::float;
-use crate::convert::draft::Keeping;
+use crate::convert::draft::{At, Keeping, Kept};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
-use crate::ops::{BinaryKind, Cast, Compare, CompareKind, Fill, NonMaxSuppression, Number, RowNumbers};
+use crate::ops::{
+    BinaryKind, Cast, Compare, CompareKind, DecayedScores, Fill, NonMaxSuppression, Number, RowNumbers,
+};
 use crate::program::{DType, Dim, Type, VarId};
 
 impl<'a> Reading<'_, 'a> {
@@ -14,21 +16,11 @@ impl<'a> Reading<'_, 'a> {
 
     /// Suppression class by class. The boxes of all classes that are kept follow each other, row by row.
     pub(super) fn multiclass_nms(&mut self) -> Result<bool, ConvertError> {
-        let (boxes, scores, desc) = (self.input("BBoxes")?, self.input("Scores")?, self.desc);
-        if self.ty(boxes).rank() != 3 || self.ty(scores).rank() != 3 || self.has(&["RoisNum"]) {
-            return self.lacks("it is about boxes of sequences");
-        }
-        let Some(count) = self.reader.draft.program.shape(self.ty(boxes)).get(1).cloned() else {
-            return Ok(false);
-        };
         let [candidates, most] = [self.limit("nms_top_k")?, self.limit("keep_top_k")?];
-        if candidates == Some(0) || most == Some(0) {
-            return self.lacks("it keeps no box");
-        }
         let suppression = NonMaxSuppression {
-            score_threshold: float(desc, "score_threshold")?.unwrap_or(0.0),
-            overlap_threshold: float(desc, "nms_threshold")?.unwrap_or(0.3),
-            eta: float(desc, "nms_eta")?.unwrap_or(1.0),
+            score_threshold: float(self.desc, "score_threshold")?.unwrap_or(0.0),
+            overlap_threshold: float(self.desc, "nms_threshold")?.unwrap_or(0.3),
+            eta: float(self.desc, "nms_eta")?.unwrap_or(1.0),
             candidates: candidates.unwrap_or(-1),
             most: -1,
             normalized: self.bool("normalized", true)?,
@@ -36,15 +28,49 @@ impl<'a> Reading<'_, 'a> {
         };
         let keeping = Keeping {
             suppression,
-            background: Some(desc.attr_long("background_label")?.unwrap_or(0)),
+            background: Some(self.desc.attr_long("background_label")?.unwrap_or(0)),
             most,
-            never_empty: desc.r#type == "multiclass_nms",
+            never_empty: self.desc.r#type == "multiclass_nms",
         };
+        self.keep_boxes("NmsRoisNum", |at, boxes, scores| at.kept_boxes(boxes, scores, &keeping))
+    }
+
+    /// The boxes with the highest scores, where scores are lower the more better boxes overlap.
+    pub(super) fn matrix_nms(&mut self) -> Result<bool, ConvertError> {
+        let [candidates, most] = [self.limit("nms_top_k")?, self.limit("keep_top_k")?];
+        let decay = DecayedScores {
+            score_threshold: float(self.desc, "score_threshold")?.unwrap_or(0.0),
+            least: float(self.desc, "post_threshold")?.unwrap_or(0.0),
+            candidates: candidates.unwrap_or(-1),
+            gaussian: self.bool("use_gaussian", false)?,
+            sigma: float(self.desc, "gaussian_sigma")?.unwrap_or(2.0),
+            normalized: self.bool("normalized", true)?,
+        };
+        let background = Some(self.desc.attr_long("background_label")?.unwrap_or(0));
+        self.keep_boxes("RoisNum", |at, boxes, scores| {
+            at.boxes_of_highest(boxes, scores, decay, background, most)
+        })
+    }
+
+    /// Keeps some of the boxes of each row; the counts go to the slot `counts`.
+    fn keep_boxes(
+        &mut self,
+        counts: &'static str,
+        keep: impl FnOnce(&mut At<'_>, VarId, VarId) -> Result<Option<Kept>, Fault>,
+    ) -> Result<bool, ConvertError> {
+        let (boxes, scores, desc) = (self.input("BBoxes")?, self.input("Scores")?, self.desc);
+        if self.ty(boxes).rank() != 3 || self.ty(scores).rank() != 3 || self.has(&["RoisNum"]) {
+            return self.lacks("it is about boxes of sequences");
+        }
+        if [self.limit("nms_top_k")?, self.limit("keep_top_k")?].contains(&Some(0)) {
+            return self.lacks("it keeps no box");
+        }
+        let count = self.reader.draft.program.shape(self.ty(boxes))[1].clone();
         let mut at = self.at();
         let (Some(boxes), Some(scores)) = (at.along_rows(boxes)?, at.along_rows(scores)?) else {
             return self.lacks("the number of images is not known");
         };
-        let Some(kept) = at.kept_boxes(boxes, scores, &keeping)? else {
+        let Some(kept) = keep(&mut at, boxes, scores)? else {
             return self.lacks("the number of classes is not known");
         };
         self.named_value(one(desc.output("Out"), "Out")?, kept.boxes)?;
@@ -54,7 +80,7 @@ impl<'a> Reading<'_, 'a> {
             let index = self.at().shaped(index, vec![Dim::from(1)])?;
             self.named_value(name, index)?;
         }
-        if let [name] = desc.output("NmsRoisNum") {
+        if let [name] = desc.output(counts) {
             let counts = self.emit(Cast { dtype: DType::I32 }, &[kept.counts])?;
             self.named_value(name, counts)?;
         }
@@ -66,8 +92,7 @@ impl<'a> Reading<'_, 'a> {
         let Some(rows) = self.ty(boxes).rows else { return Ok(numbers) };
         let mut at = self.at();
         let row = at.emit(RowNumbers::of(rows), &[])?;
-        let count = at.size_value(count)?;
-        let count = at.emit(Cast { dtype: DType::I64 }, &[count])?;
+        let count = at.size_as(count, DType::I64)?;
         let count = at.shaped(count, Vec::new())?;
         let first = at.binary(BinaryKind::Mul, row, count)?;
         let first = at.for_tokens(first, numbers)?;

@@ -5,6 +5,7 @@
 //! output slots. A rule returns `false` for a form that ours lacks, such as a slice along the rows; the operator then
 //! stays foreign. Slots that no rule reads (`XShape`, `StepScopes`) are dead.
 
+mod arrays;
 mod attributes_as_inputs;
 mod boxes;
 mod class_ids;
@@ -41,6 +42,7 @@ pub(super) use self::constants::initializer;
 pub(in crate::convert) use self::updates::update_of;
 use crate::convert::derived::{self, float};
 use crate::convert::dialect::OURS;
+use crate::convert::draft::Mix;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::dtype;
 use crate::ops::{Assign, Binary, BinaryKind, Cast, InterpolateKind, Op, Reshape, Scale, UnaryKind};
@@ -116,6 +118,7 @@ fn rule(name: &str) -> Option<Rule> {
         "gather_nd"                                                         => |x| x.gather_nd(),
         "index_select"                                                      => |x| x.index_select(),
         "linspace"                                                          => |x| x.linspace(),
+        "masked_select"                                                     => |x| x.masked_select(),
         "meshgrid"                                                          => |x| x.meshgrid(),
         "multiplex"                                                         => |x| x.multiplex(),
         "one_hot" | "one_hot_v2"                                            => |x| x.one_hot(),
@@ -135,10 +138,12 @@ fn rule(name: &str) -> Option<Rule> {
         "box_coder"                                                         => |x| x.box_coder(),
         "density_prior_box"                                                 => |x| x.density_prior_box(),
         "iou_similarity"                                                    => |x| x.iou_similarity(),
+        "matrix_nms"                                                        => |x| x.matrix_nms(),
         "multiclass_nms" | "multiclass_nms2" | "multiclass_nms3"            => |x| x.multiclass_nms(),
         "nms"                                                               => |x| x.nms(),
         "prior_box"                                                         => |x| x.prior_box(),
         "yolo_box"                                                          => |x| x.yolo_box(),
+        "where_index"                                                       => |x| x.where_index(),
         "conv2d" | "conv2d_grad" | "depthwise_conv2d" | "depthwise_conv2d_grad" => |x| x.conv2d(),
         "conv2d_transpose" | "depthwise_conv2d_transpose"                   => |x| x.conv2d_transpose(),
         "batch_norm" | "batch_norm_grad"                                    => |x| x.batch_norm(),
@@ -159,6 +164,8 @@ fn rule(name: &str) -> Option<Rule> {
         "pool2d" | "pool2d_grad"                                            => |x| x.pool2d(),
         "nearest_interp_v2" | "nearest_interp_v2_grad"                      => |x| x.interpolate(InterpolateKind::Nearest),
         "bilinear_interp_v2" | "bilinear_interp_v2_grad"                    => |x| x.interpolate(InterpolateKind::Bilinear),
+        "bicubic_interp_v2"                                                 => |x| x.resample(Some(Mix::Cubic(-0.75))),
+        "trilinear_interp_v2"                                               => |x| x.resample(Some(Mix::Linear)),
         "linear_interp_v2"                                                  => |x| x.interpolate_signals(),
         "channel_shuffle"                                                   => |x| x.channel_shuffle(),
         "pixel_shuffle"                                                     => |x| x.pixel_shuffle(),
@@ -183,6 +190,10 @@ fn rule(name: &str) -> Option<Rule> {
         "warpctc"                                                           => |x| x.warpctc(),
         "lod_reset"                                                         => |x| x.lod_reset(),
         "rnn"                                                               => |x| x.rnn(),
+        "write_to_array"                                                    => |x| x.write_to_array(),
+        "read_from_array"                                                   => |x| x.read_from_array(),
+        "lod_array_length"                                                  => |x| x.array_length(),
+        "tensor_array_to_tensor"                                            => |x| x.array_to_tensor(),
         "while"                                                             => control_flow::raise_while,
         "conditional_block" | "conditional_block_infer"                     => |x| x.conditional_block(),
         "select_input"                                                      => |x| x.select_input(),
@@ -235,6 +246,9 @@ impl Reading<'_, '_> {
 
     /// A copy. A copy to a variable that outlives the run is a store.
     fn assign(&mut self) -> Result<bool, ConvertError> {
+        if self.is_array("X") {
+            return self.copy_of_array();
+        }
         let (x, desc) = (self.input("X")?, self.desc);
         let name = one(desc.output("Out"), "Out")?;
         match self.reader.lasting(self.block, name) {

@@ -3,7 +3,7 @@
 use crate::convert::derived::float;
 use crate::convert::draft::{At, MOST_POSITIONS};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
-use crate::ops::{AssignValue, BinaryKind, Cast, Concat, Fill, Number, Tile};
+use crate::ops::{BinaryKind, Concat, Fill, Number, Tile};
 use crate::program::{DType, Dim, Type, VarId};
 
 /// Where boxes end that would leave their image.
@@ -177,8 +177,7 @@ impl<'a> Reading<'_, 'a> {
             for (kind, limits) in
                 [(BinaryKind::Max, [0.0, 0.0, low, low]), (BinaryKind::Min, [high, high, 1.0, 1.0])]
             {
-                let values = limits.map(Number::Float).to_vec();
-                let limits = at.emit(AssignValue { values, ty: Type::new(dtype, [4]) }, &[])?;
+                let limits = at.numbers(&limits, Type::new(dtype, [4]))?;
                 laid = at.binary(kind, laid, limits)?;
             }
         }
@@ -230,8 +229,8 @@ impl<'a> Reading<'_, 'a> {
         let all = (&map[0] * &map[1]).and_then(|places| &places * &Dim::from(count)).map_err(overflow)?;
         let (desc, ty) = (self.desc, self.ty(laid).clone());
         let mut at = self.at();
-        let values = variances.iter().map(|&number| Number::Float(number.into())).collect();
-        let spread = at.emit(AssignValue { values, ty: Type::new(ty.dtype, [1, 4]) }, &[])?;
+        let values: Vec<f64> = variances.iter().map(|&number| number.into()).collect();
+        let spread = at.numbers(&values, Type::new(ty.dtype, [1, 4]))?;
         let spread = at.emit(Tile { repeat_times: vec![all.clone(), Dim::from(1)] }, &[spread])?;
         let dims = if flat { vec![all, Dim::from(4)] } else { ty.dims };
         let (laid, spread) = (at.shaped(laid, dims.clone())?, at.shaped(spread, dims)?);
@@ -241,12 +240,6 @@ impl<'a> Reading<'_, 'a> {
 }
 
 impl At<'_> {
-    /// A size as a number of one element.
-    pub(super) fn size_as(&mut self, size: &Dim, dtype: DType) -> Result<VarId, Fault> {
-        let size = self.size_value(size)?;
-        self.emit(Cast { dtype }, &[size])
-    }
-
     /// Boxes around each center of a map: `[height, width, boxes, 4]`. The centers are `[width, 1]` and `[height, 1, 1]`.
     fn laid(
         &mut self,
@@ -266,9 +259,8 @@ impl At<'_> {
         let dims = vec![map[0].clone(), map[1].clone(), Dim::from(1), Dim::from(4)];
         let centers = self.shaped(centers, dims)?;
         let values = boxes.iter().flat_map(|own| [own.x[0], own.y[0], own.x[1], own.y[1]]);
-        let values = values.map(Number::Float).collect();
-        let around = AssignValue { values, ty: Type::new(dtype, [boxes.len() as i64, 4]) };
-        let around = self.emit(around, &[])?;
+        let values: Vec<f64> = values.collect();
+        let around = self.numbers(&values, Type::new(dtype, [boxes.len() as i64, 4]))?;
         self.binary(BinaryKind::Add, centers, around)
     }
 }

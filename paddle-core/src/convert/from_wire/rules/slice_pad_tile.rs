@@ -4,13 +4,19 @@ use crate::convert::derived::float;
 use crate::convert::dialect::DIMS;
 use crate::convert::draft::{MOST_POSITIONS, positions_of};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
-use crate::convert::types::parse_dim;
-use crate::ops::{Cast, Concat, Expand, Gather, PadMode, Reshape, Scale, Slice, SliceGrad, Tile};
-use crate::program::{DType, Dim, VarId};
+use crate::convert::types::{is_small_product, parse_dim, product};
+use crate::ops::{
+    AssignValue, BinaryKind, Cast, Concat, Expand, Gather, Number, PadMode, Range, Reshape, Scale, Slice,
+    SliceGrad, Tile,
+};
+use crate::program::{DType, Dim, Type, VarId};
 
 impl Reading<'_, '_> {
     /// `decrease_axis` drops axes that have one element left.
     pub(super) fn slice(&mut self) -> Result<bool, ConvertError> {
+        if self.is_array("Input") {
+            return self.slice_of_array();
+        }
         let input = self.input("Input")?;
         let rows = usize::from(self.ty(input).rows.is_some());
         let longs = |name| -> Result<Vec<i64>, Fault> { Ok(self.desc.attr_longs(name)?.unwrap_or_default()) };
@@ -258,12 +264,10 @@ impl Reading<'_, '_> {
         let ty = self.ty(x).clone();
         let as_list = axes.is_empty();
         if as_list {
-            let Some(count) =
-                crate::convert::types::product(&ty.dims)?.constant().filter(|_| ty.rows.is_none())
-            else {
+            if ty.rows.is_some() || !is_small_product(&ty.dims) {
                 return Ok(false);
-            };
-            x = self.emit(Reshape { dims: vec![Dim::from(count)] }, &[x])?;
+            }
+            x = self.emit(Reshape { dims: vec![product(&ty.dims)?] }, &[x])?;
             axes = vec![0];
         }
         let Some(axes) = self.inner_axes(x, &axes).filter(|axes| axes.len() == shifts.len()) else {
@@ -272,14 +276,30 @@ impl Reading<'_, '_> {
         let rows = i64::from(ty.rows.is_some());
         let mut value = x;
         for (axis, shift) in axes.into_iter().zip(shifts) {
-            let size = self.ty(x).dims[(axis - rows) as usize].constant();
-            let size = size.filter(|size| (1..MOST_POSITIONS).contains(size));
-            let Some(size) = size else { return Ok(false) };
-            let positions = (0..size).map(|at| (at - shift % size).rem_euclid(size)).collect();
-            let positions = self.emit(positions_of(positions), &[])?;
+            let size = self.ty(x).dims[(axis - rows) as usize].clone();
+            let positions = match size.constant() {
+                Some(size) if (1..MOST_POSITIONS).contains(&size) => {
+                    let positions = (0..size).map(|at| (at - shift % size).rem_euclid(size)).collect();
+                    self.emit(positions_of(positions), &[])?
+                }
+                Some(_) => return Ok(false),
+                None => self.shifted_places(size, shift)?,
+            };
             value = self.emit(Gather { axis }, &[value, positions])?;
         }
         self.out(Reshape { dims: ty.dims }, &[value])
+    }
+
+    /// The places of an axis of unknown size, shifted.
+    fn shifted_places(&mut self, size: Dim, shift: i64) -> Result<VarId, Fault> {
+        let mut at = self.at();
+        let count = at.size_as(&size, DType::I64)?;
+        let ty = Type { dtype: DType::I64, rows: None, dims: vec![size] };
+        let places = at.emit(Range { start: Number::Int(0), step: Number::Int(1), ty }, &[])?;
+        let shift =
+            at.emit(AssignValue { values: vec![Number::Int(shift)], ty: Type::new(DType::I64, [1]) }, &[])?;
+        let places = at.binary(BinaryKind::Sub, places, shift)?;
+        at.binary(BinaryKind::Mod, places, count)
     }
 
     /// The axes by their numbers; `None` if one is the axis of the rows, or does not exist.

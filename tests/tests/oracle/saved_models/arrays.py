@@ -1,0 +1,132 @@
+"""What becomes of Python's lists in loops, and loops whose variables grow."""
+
+import numpy as np
+import paddle
+import paddle.nn as nn
+import paddle.nn.functional as F
+
+from registry import MODELS, S, model
+
+
+def steps(rows, spec):
+    """Three steps, where an input says how many."""
+    if spec.name == "n":
+        return np.array([3], "int64")
+    return np.random.RandomState(rows).randn(*[size if size > 0 else rows for size in spec.shape]).astype("float32")
+
+
+def fed(name):
+    cls, specs, _, batches = MODELS[name]
+    MODELS[name] = (cls, specs, steps, batches)
+
+
+@model(S(None, 4))
+class append_and_stack(nn.Layer):
+    """A list whose length is known, filled by a loop over a tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(4, 4)
+
+    def forward(self, x):
+        ys = []
+        for i in range(paddle.full([1], 3, "int64")):
+            x = F.tanh(self.f(x))
+            ys.append(x)
+        return paddle.stack(ys, 1)
+
+
+@model(S(None, 4), S(1, dtype="int64", name="n"))
+class append_fed_times(nn.Layer):
+    """As many as is fed."""
+
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(4, 4)
+
+    def forward(self, x, n):
+        ys = []
+        for i in range(n):
+            x = F.tanh(self.f(x))
+            ys.append(x)
+        return paddle.stack(ys, 0)
+
+
+fed("append_fed_times")
+
+
+@model(S(None, 5, 6))
+class array_of_steps(nn.Layer):
+    """An array that is written and read at a counter."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(6, 4)
+
+    def forward(self, x):
+        h = paddle.zeros([paddle.shape(x)[0], 4])
+        array = paddle.tensor.create_array("float32")
+        i = paddle.zeros([1], "int64")
+        n = paddle.full([1], 5, "int64")
+        while i < n:
+            _, h = self.cell(paddle.squeeze(paddle.slice(x, [1], [i], [i + 1]), 1), h)
+            paddle.tensor.array_write(h, i, array)
+            i = i + 1
+        last = paddle.tensor.array_read(array, i - 1)
+        first = paddle.tensor.array_read(array, paddle.zeros([1], "int64"))
+        return last, first, paddle.tensor.array_length(array)
+
+
+@model(S(None, 4))
+class newton(nn.Layer):
+    """All steps of an iteration that ends by itself."""
+
+    def forward(self, x):
+        y = paddle.ones_like(x)
+        a = F.relu(x) + 1.0
+        i = paddle.zeros([1], "int64")
+        array = paddle.tensor.create_array("float32")
+        while i < 6:
+            y = 0.5 * (y + a / y)
+            paddle.tensor.array_write(y, i, array)
+            i = i + 1
+        out, _ = paddle.tensor.tensor_array_to_tensor(array) if hasattr(
+            paddle.tensor, "tensor_array_to_tensor"
+        ) else (paddle.tensor.array_read(array, i - 1), None)
+        return out, y
+
+
+@model(S(None, 4))
+class grows_by_concat(nn.Layer):
+    """A variable that is longer after each step."""
+
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = x
+        i = paddle.zeros([1], "int64")
+        while i < 3:
+            x = F.tanh(self.f(x))
+            y = paddle.concat([y, x], 1)
+            i = i + 1
+        return y
+
+
+@model(S(None, 3, 4))
+class list_of_slices(nn.Layer):
+    """A list that is read again in another loop."""
+
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(4, 4)
+
+    def forward(self, x):
+        parts = []
+        for i in range(paddle.full([1], 3, "int64")):
+            parts.append(self.f(x[:, i]))
+        total = paddle.zeros_like(x[:, 0])
+        for i in range(paddle.full([1], 3, "int64")):
+            total = total + parts[i]
+        return total
