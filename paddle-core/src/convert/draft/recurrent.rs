@@ -195,17 +195,31 @@ impl At<'_> {
         initial: &[VarId],
         is_reverse: bool,
     ) -> Result<(VarId, Vec<VarId>), Fault> {
-        let outer = self.block;
         let tokens = if is_reverse { self.emit(SequenceReverse, &[tokens])? } else { tokens };
         let products = weights.of_input(tokens, |op, inputs| self.emit(op, inputs))?;
+        let step = |x, state: &[VarId], at: &mut At<'_>| unit.step(weights, x, state, at);
+        let (out, outputs) = self.for_each_token(products, initial, step)?;
+        let out = if is_reverse { self.emit(SequenceReverse, &[out])? } else { out };
+        Ok((out, outputs))
+    }
+
+    /// What a step gives for each token of sequences, and the state at the end. A step gets a token and the state, and gives the
+    /// next state, the first part of which is for the token.
+    pub(in crate::convert) fn for_each_token(
+        &mut self,
+        tokens: VarId,
+        initial: &[VarId],
+        step: impl FnOnce(VarId, &[VarId], &mut At<'_>) -> Result<Vec<VarId>, Fault>,
+    ) -> Result<(VarId, Vec<VarId>), Fault> {
+        let outer = self.block;
         let wrong = || Fault::Form { message: "its steps are not those of sequences".to_string() };
-        let of = self.ty(products).rows.ok_or_else(wrong)?;
+        let of = self.ty(tokens).rows.ok_or_else(wrong)?;
         let program = &mut self.draft.program;
         let steps = program.steps_of(of);
         let rows = program.local_rows(of, steps);
         let block = program.create_iteration(outer, steps)?;
         let inside = program.block(block).rows.ok_or_else(wrong)?;
-        let item = self.emit(GatherRows { rows }, &[products])?;
+        let item = self.emit(GatherRows { rows }, &[tokens])?;
         let ty = self.ty(item).clone();
         let rows = ty.rows.and_then(|of| self.draft.program.iteration_of(of, inside));
         let item_inside = self.draft.block_parameter(block, "x", &Type { rows, ..ty })?;
@@ -215,7 +229,7 @@ impl At<'_> {
             state.push(self.draft.block_parameter(block, "state", &ty)?);
         }
         let mut inner = At { draft: &mut *self.draft, block, site: self.site };
-        let mut results = unit.step(weights, item_inside, &state, &mut inner)?;
+        let mut results = step(item_inside, &state, &mut inner)?;
         results.push(results[0]);
         self.draft.program.set_results(block, &results)?;
         let inputs: Vec<VarId> = std::iter::once(item).chain(initial.iter().copied()).collect();
@@ -223,9 +237,7 @@ impl At<'_> {
         let names = vec!["rnn"; initial.len() + 1];
         let mut outputs = self.draft.append(outer, op, &inputs, &[block], &names, self.site)?;
         let given = outputs.split_off(initial.len());
-        let out = self.emit(ScatterRows, &given)?;
-        let out = if is_reverse { self.emit(SequenceReverse, &[out])? } else { out };
-        Ok((out, outputs))
+        Ok((self.emit(ScatterRows, &given)?, outputs))
     }
 
     /// A direction of a layer, step by step: what it gives for each step, and its state at the end.

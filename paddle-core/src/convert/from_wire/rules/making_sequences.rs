@@ -18,7 +18,11 @@ impl Reading<'_, '_> {
     /// The lengths or positions in a slot, `[_]` or `[_, 1]`, as i64 without dimensions; `None` if they do not have
     /// these rows.
     fn numbers_of(&mut self, slot: &'static str, rows: RowsId) -> Result<Option<VarId>, ConvertError> {
-        let mut value = self.input(slot)?;
+        let value = self.input(slot)?;
+        self.as_numbers(value, rows)
+    }
+
+    fn as_numbers(&mut self, mut value: VarId, rows: RowsId) -> Result<Option<VarId>, ConvertError> {
         let Type { dtype, rows: own, dims } = self.ty(value).clone();
         let is_one = dims.len() <= 1 && dims.iter().all(|dim| *dim == Dim::from(1));
         if own != Some(rows) || !is_one || !matches!(dtype, DType::I32 | DType::I64) {
@@ -101,9 +105,11 @@ impl Reading<'_, '_> {
     }
 
     pub(super) fn sequence_unpad(&mut self) -> Result<bool, ConvertError> {
-        let x = self.input("X")?;
+        let (x, length) = (self.input("X")?, self.input("Length")?);
+        let mut at = self.at();
+        let (Some(x), Some(length)) = (at.along_rows(x)?, at.along_rows(length)?) else { return Ok(false) };
         let Some(of) = self.ty(x).rows.filter(|_| !self.ty(x).dims.is_empty()) else { return Ok(false) };
-        let Some(length) = self.numbers_of("Length", of)? else { return Ok(false) };
+        let Some(length) = self.as_numbers(length, of)? else { return Ok(false) };
         let rows = self.reader.draft.program.create_tokens("unpad", of);
         let tokens = made_sequences::unpad((x, rows), length, |op, inputs| self.emit(op, inputs))?;
         self.give(tokens)

@@ -24,15 +24,18 @@ mod kept_boxes;
 mod making_sequences;
 mod matrix_products;
 mod normalisation;
+mod padded_sequences;
 mod prior_boxes;
 mod random;
 mod recurrent;
+mod recurrent_sequences;
 mod reductions;
 mod reshape_concat;
 mod sequences;
 mod shuffles;
 mod slice_pad_tile;
 mod squeeze_flatten;
+mod trees_and_windows;
 mod updates;
 mod volumes;
 
@@ -189,6 +192,14 @@ fn rule(name: &str) -> Option<Rule> {
         "sequence_pool" | "sequence_pool_grad"                              => |x| x.sequence_pool(),
         "warpctc"                                                           => |x| x.warpctc(),
         "lod_reset"                                                         => |x| x.lod_reset(),
+        "cos_sim"                                                           => |x| x.cosine_similarity(),
+        "ctc_align"                                                         => |x| x.ctc_align(),
+        "gru"                                                               => |x| x.gru(),
+        "gru_unit"                                                          => |x| x.gru_unit(),
+        "hierarchical_sigmoid"                                              => |x| x.hierarchical_sigmoid(),
+        "lstm"                                                              => |x| x.lstm(),
+        "row_conv"                                                          => |x| x.row_conv(),
+        "sequence_scatter"                                                  => |x| x.sequence_scatter(),
         "rnn"                                                               => |x| x.rnn(),
         "write_to_array"                                                    => |x| x.write_to_array(),
         "read_from_array"                                                   => |x| x.read_from_array(),

@@ -121,12 +121,15 @@ impl<'a> Reading<'_, 'a> {
         self.out(SequenceWindow { start: 0, length: length.into(), pad_value }, &[x])
     }
 
-    /// The values have to be sequences, not padded. PaddlePaddle also returns the exponentials that it computes with.
+    /// PaddlePaddle also returns the exponentials that it computes with.
     pub(super) fn linear_chain_crf(&mut self) -> Result<bool, ConvertError> {
+        if self.has(&["Length"]) {
+            return self.padded_crf();
+        }
         let inputs = [self.input("Emission")?, self.input("Transition")?, self.input("Label")?];
         let [emission, transition, label] = inputs;
         let is_of_sequences = [emission, label].iter().all(|&value| self.rows_of(value).is_some());
-        if self.has(&["Length"]) || !is_of_sequences {
+        if !is_of_sequences {
             return Ok(false);
         }
         if self.desc.output("EmissionExps").is_empty() {
@@ -159,10 +162,11 @@ impl<'a> Reading<'_, 'a> {
 
     /// With labels, the result says where they equal the decoded ones.
     pub(super) fn crf_decoding(&mut self) -> Result<bool, ConvertError> {
+        if self.has(&["Length"]) {
+            return self.padded_decoding();
+        }
         let (emission, transition) = (self.input("Emission")?, self.input("Transition")?);
-        let Some(rows) = self.rows_of(emission).filter(|_| !self.has(&["Length"])) else {
-            return Ok(false);
-        };
+        let Some(rows) = self.rows_of(emission) else { return Ok(false) };
         let (desc, slot) = (self.desc, "ViterbiPath");
         let name = one(desc.output(slot), slot)?;
         if !self.has(&["Label"]) {
@@ -198,8 +202,10 @@ impl<'a> Reading<'_, 'a> {
         self.define(Cast { dtype }, &[mask], &[], &[one(desc.output("Y"), "Y")?])
     }
 
-    /// The values have to be sequences, not padded.
     pub(super) fn warpctc(&mut self) -> Result<bool, ConvertError> {
+        if self.has(&["LogitsLength"]) && self.has(&["LabelLength"]) {
+            return self.padded_warpctc();
+        }
         let (logits, mut label) = (self.input("Logits")?, self.input("Label")?);
         let is_of_sequences = [logits, label].iter().all(|&value| self.rows_of(value).is_some());
         if self.has(&["LogitsLength", "LabelLength"]) || !is_of_sequences {
