@@ -77,6 +77,7 @@ mod element;
 mod error;
 mod evaluate;
 pub mod event;
+mod external_data;
 pub mod files;
 mod first_values;
 mod frozen;

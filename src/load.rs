@@ -14,6 +14,7 @@ use paddle_core::wire::{ProgramDesc, TensorRecord, WireError};
 
 use crate::Error;
 use crate::element::Values;
+use crate::external_data::read_external_data;
 use crate::files::matching::Tensors;
 use crate::files::{FileError, FileFault, Load, LoadReport, disk};
 use crate::network::{Dynamic, Network};
@@ -82,7 +83,7 @@ impl Network<Dynamic> {
     ///
     /// `path` is a folder with one model, the model's `.pdmodel` or `.onnx` file, or that without its extension, as PaddlePaddle
     /// takes it. The values of a `.pdmodel` are in the `.pdiparams` file beside it; a model without parameters has none. An
-    /// `.onnx` file has its own; their names are those of its initialisers.
+    /// `.onnx` file has its own, or names files within its folder that have them; their names are those of its initialisers.
     ///
     /// The network computes as it was saved where it is asked by [`infer`](crate::infer()). Its program may be trained, too, once
     /// it has a cost: then normalisation moves its statistics, which are no parameters of the updater, and dropout drops.
@@ -200,7 +201,9 @@ fn saved(path: &Path) -> Result<(Program, BTreeMap<String, TensorRecord>), Error
     let model = file_of_model(path)?;
     if has_extension(&model, "onnx") {
         let desc = ModelProto::decode(&read(&model)?);
-        return of_onnx(&desc.map_err(|error| of_file(error, &model))?);
+        let mut desc = desc.map_err(|error| of_file(error, &model))?;
+        read_external_data(&mut desc, &model)?;
+        return of_onnx(&desc);
     }
     let desc = decoded(&model)?;
     let values = model.with_extension("pdiparams");

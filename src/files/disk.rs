@@ -117,6 +117,11 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// A path without links.
+pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
+    perform(Operation::Metadata(path), || fs::canonicalize(path))
+}
+
 /// The metadata of a path, links followed.
 pub(crate) fn metadata(path: &Path) -> io::Result<Metadata> {
     perform(Operation::Metadata(path), || fs::metadata(path))

@@ -106,6 +106,13 @@ pub enum FileFault {
         /// The length of the file in bytes.
         length: u64,
     },
+    /// A tensor is said to be in a file that is not within the model's folder, or at no place of a file.
+    Location {
+        /// The name of the tensor.
+        tensor: String,
+        /// What is said about its place, and what is wrong with it.
+        why: String,
+    },
     /// The file has bytes behind the last tensor.
     Trailing {
         /// The byte at which the last tensor ends.
@@ -293,6 +300,9 @@ impl fmt::Display for FileFault {
                 f,
                 "the file ends within tensor `{tensor}`: it has {length} bytes, but that tensor ends at byte {end}"
             ),
+            Self::Location { tensor, why } => {
+                write!(f, "the elements of tensor `{tensor}` cannot be found: {why}")
+            }
             Self::Trailing { end, length } => {
                 write!(f, "the file has {length} bytes, but its tensors end at byte {end}")
             }

@@ -278,7 +278,7 @@ impl fmt::Display for VariableFault {
             }
             VariableFault::NoShape => f.write_str("its number of dimensions has to be known"),
             VariableFault::External => f.write_str(
-                "its elements are in another file, which is not supported; save the model in one file",
+                "its elements are in another file, which was not read: `Network::load` reads those of the outermost graph",
             ),
             VariableFault::Computed(kind) => {
                 write!(

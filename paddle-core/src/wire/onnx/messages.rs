@@ -107,8 +107,18 @@ messages! {
         optional bytes raw_data = 9;
         /// Elements of double precision.
         repeated double double_data = 10;
+        /// Where in another file the elements are: its `location`, and the `offset` and `length` in bytes.
+        repeated message(StringStringEntryProto) external_data = 13;
         /// Where the elements are: 1 is another file.
         optional int32 data_location = 14;
+    }
+
+    /// A text by its name.
+    StringStringEntryProto {
+        /// The name.
+        optional string key = 1;
+        /// The text.
+        optional string value = 2;
     }
 
     /// The name and the type of a value.
