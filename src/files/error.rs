@@ -365,6 +365,7 @@ impl Error for FileError {
             | FileFault::Header { .. }
             | FileFault::Truncated { .. }
             | FileFault::Trailing { .. }
+            | FileFault::Location { .. }
             | FileFault::Long { .. }
             | FileFault::Held { .. }
             | FileFault::Damaged { .. }

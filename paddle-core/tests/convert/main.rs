@@ -1,5 +1,6 @@
 //! Programs to the wire and back, PaddlePaddle's programs, hostile ones.
 
+mod arrays;
 mod attributes;
 mod branches;
 mod build;

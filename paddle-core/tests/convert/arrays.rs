@@ -1,0 +1,180 @@
+//! PaddlePaddle's arrays, and loops that are written out.
+
+use paddle_core::convert::{Fault, from_wire, load};
+use paddle_core::wire::{OpAttr, OpDesc, ProgramDesc, VarDesc, VarKind};
+
+use crate::build::{block, float, holder, network, op, op2, program, var};
+use crate::paddle::{body, read};
+
+fn whole(name: &str) -> VarDesc {
+    var(name, VarKind::Int64, &[1])
+}
+
+fn number(name: &str, value: &str) -> OpDesc {
+    OpDesc::new("fill_constant")
+        .with_output("Out", [name])
+        .with_attr(OpAttr::int("dtype", VarKind::Int64.into()))
+        .with_attr(OpAttr::longs("shape", [1]))
+        .with_attr(OpAttr::string("str_value", value))
+}
+
+fn write(x: &str, place: &str) -> OpDesc {
+    OpDesc::new("write_to_array").with_input("X", [x]).with_input("I", [place]).with_output("Out", ["list"])
+}
+
+fn read_at(place: &str, out: &str) -> OpDesc {
+    OpDesc::new("read_from_array")
+        .with_input("X", ["list"])
+        .with_input("I", [place])
+        .with_output("Out", [out])
+}
+
+fn joined(axis: i32, stack: bool) -> OpDesc {
+    OpDesc::new("tensor_array_to_tensor")
+        .with_input("X", ["list"])
+        .with_output("Out", ["out"])
+        .with_output("OutIndex", ["sizes"])
+        .with_attr(OpAttr::int("axis", axis))
+        .with_attr(OpAttr::bool("use_stack", stack))
+}
+
+/// A loop from 0 while the counter `i` is below `n`, which doubles `x` and does the rest of its body.
+fn counting(n: &str, rest: Vec<OpDesc>, behind: Vec<OpDesc>) -> ProgramDesc {
+    let outer = [
+        float("out", &[]),
+        float("last", &[]),
+        whole("i"),
+        whole("three"),
+        var("goes_on", VarKind::Bool, &[1]),
+        var("sizes", VarKind::Int32, &[-1]),
+        holder("list", VarKind::LodTensorArray),
+    ];
+    let loops = OpDesc::new("while")
+        .with_input("Condition", ["goes_on"])
+        .with_input("X", ["x", "i"])
+        .with_output("Out", ["x", "i", "goes_on"])
+        .with_attr(OpAttr::block("sub_block", 1));
+    let start = vec![number("i", "0"), number("three", "3"), op2("less_than", "i", n, "goes_on"), loops];
+    let ops = [start, behind].concat();
+    let mut desc = network(&[float("x", &[-1, 4]), whole("fed")], &outer, &ops, &["out"]);
+    let mut inside = vec![op("scale", "x", "y").with_attr(OpAttr::float("scale", 2.0))];
+    inside.extend(rest);
+    inside.push(op("increment", "i", "i").with_attr(OpAttr::float("step", 1.0)));
+    inside.push(op("assign", "y", "x"));
+    inside.push(op2("less_than", "i", n, "goes_on"));
+    desc.blocks.push(block(1, 0, vec![float("y", &[-1, 4]), float("z", &[-1, -1])], inside));
+    program(desc.blocks)
+}
+
+fn count(text: &str, what: &str) -> usize {
+    text.matches(what).count()
+}
+
+/// The places of an array are known while a program is read.
+#[test]
+fn a_loop_that_fills_an_array() {
+    let stacked = read(&counting("three", vec![write("y", "i")], vec![joined(1, true)]));
+    assert_eq!(count(&stacked, "while"), 0, "{stacked}");
+    assert_eq!(count(&stacked, "scale(") - count(&stacked, "scale=1"), 3, "{stacked}");
+    assert!(stacked.contains("out: f32[_, 3, 4] = concat("), "{stacked}");
+    // Along the batch, which is an ordinary axis there.
+    let beside = read(&counting("three", vec![write("y", "i")], vec![joined(0, false)]));
+    assert!(beside.contains("rows_to_axis"), "{beside}");
+    let last = vec![number("i", "2"), read_at("i", "last"), op("relu", "last", "out")];
+    let last = read(&counting("three", vec![write("y", "i")], last));
+    assert!(last.contains("out: f32[_, 4] = relu("), "{last}");
+}
+
+/// What is in an array is not known if the number of iterations is not, or if nothing was written.
+#[test]
+fn what_an_array_lacks() {
+    let faults = |desc: &ProgramDesc| load(desc).unwrap_err().to_string();
+    let unknown = faults(&counting("fed", vec![write("y", "i")], vec![joined(1, true)]));
+    assert!(
+        unknown.contains("`while`: it has arrays, and the number of its iterations is not known"),
+        "{unknown}"
+    );
+    let nothing = vec![number("i", "7"), read_at("i", "last"), op("relu", "last", "out")];
+    let nothing = faults(&counting("three", vec![write("y", "i")], nothing));
+    assert!(
+        nothing.contains("`read_from_array`: nothing has been written in the place that it reads"),
+        "{nothing}"
+    );
+    let empty = faults(&counting("three", vec![], vec![joined(1, true)]));
+    assert!(empty.contains("`tensor_array_to_tensor`: its array is empty"), "{empty}");
+    let far = faults(&counting(
+        "three",
+        vec![number("i", "1099511627776"), write("y", "i")],
+        vec![joined(1, true)],
+    ));
+    assert!(far.contains("`write_to_array`: the place that it writes to is not known"), "{far}");
+}
+
+/// A loop that never ends, or takes too long to write out, is refused where it cannot be our `while`.
+#[test]
+fn too_many_iterations() {
+    let endless = vec![write("y", "i"), op("scale", "i", "i").with_attr(OpAttr::float("scale", 0.0))];
+    let desc = counting("three", endless, vec![joined(1, true)]);
+    let error = load(&desc).unwrap_err().to_string();
+    assert!(error.contains("`while`: it has too many iterations"), "{error}");
+}
+
+/// A variable that grows is no state of a loop, but may be written out.
+#[test]
+fn a_loop_whose_variable_grows() {
+    let grows = || {
+        let both = OpDesc::new("concat").with_input("X", ["x", "y"]).with_output("Out", ["z"]);
+        vec![both.with_attr(OpAttr::int("axis", 1)), op("assign", "z", "y")]
+    };
+    let text = read(&counting("three", grows(), vec![op("relu", "x", "out")]));
+    assert_eq!(count(&text, "while"), 0, "{text}");
+    assert!(text.contains("out: f32[_, 32] = relu("), "{text}");
+    let desc = counting("fed", grows(), vec![op("relu", "x", "out")]);
+    let error = from_wire(&desc, None).unwrap_err();
+    assert!(matches!(error.fault, Fault::Build(_)), "{error}");
+}
+
+/// Other loops stay loops.
+#[test]
+fn a_plain_loop() {
+    let text = read(&counting("three", vec![], vec![op("relu", "x", "out")]));
+    assert_eq!(count(&text, "while("), 1, "{text}");
+}
+
+/// Of a branch whose condition is known, only the one that is taken is read.
+#[test]
+fn a_branch_that_is_known() {
+    let taken = |number_of: &str| {
+        let outer = [float("out", &[]), whole("i"), whole("three"), var("yes", VarKind::Bool, &[1])];
+        let branch = OpDesc::new("conditional_block")
+            .with_input("Cond", ["yes"])
+            .with_output("Out", ["out"])
+            .with_attr(OpAttr::bool("is_scalar_condition", true))
+            .with_attr(OpAttr::block("sub_block", 1));
+        let ops = [
+            number("i", number_of),
+            number("three", "3"),
+            op2("less_than", "i", "three", "yes"),
+            op("tanh", "x", "out"),
+            branch,
+        ];
+        let mut desc = network(&[float("x", &[-1, 4])], &outer, &ops, &["out"]);
+        desc.blocks.push(block(1, 0, vec![], vec![op("relu", "x", "out")]));
+        let text = read(&program(desc.blocks));
+        body(&text).last().map(|line| line.to_string())
+    };
+    assert!(taken("2").unwrap().ends_with("= relu(x)"));
+    assert!(taken("4").unwrap().ends_with("= tanh(x)"));
+}
+
+/// Values without rows get a fixed number of them for the sequences that are made of them: it is written and read again.
+#[test]
+fn rows_of_a_fixed_number() {
+    let nms = OpDesc::new("nms")
+        .with_input("Boxes", ["x"])
+        .with_output("KeepBoxesIdxs", ["out"])
+        .with_attr(OpAttr::float("iou_threshold", 0.5));
+    let text = read(&network(&[float("x", &[6, 4])], &[float("out", &[])], &[nms], &["out"]));
+    assert!(text.contains("rows rows = 1"), "{text}");
+    assert!(text.contains("i64[rows.kept]"), "{text}");
+}
