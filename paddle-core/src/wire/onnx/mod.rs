@@ -13,5 +13,5 @@ mod node;
 pub use elements::ElementType;
 pub use messages::{
     AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetId, ShapeProto,
-    TensorProto, TensorTypeProto, TypeProto, ValueInfoProto,
+    StringStringEntryProto, TensorProto, TensorTypeProto, TypeProto, ValueInfoProto,
 };
