@@ -48,7 +48,7 @@ fn check(outputs: &Outputs, k: usize, shape: &[usize], expected: &[f32]) {
     }
 }
 
-fn check_whole<T: Element + PartialEq>(outputs: &Outputs, k: usize, expected: &[T]) {
+fn check_whole<T: Element + PartialEq + std::fmt::Debug>(outputs: &Outputs, k: usize, expected: &[T]) {
     let found: Vec<T> = outputs.at::<T>(k).unwrap().iter().copied().collect();
     assert!(found == expected, "{found:?} are not {expected:?}");
 }

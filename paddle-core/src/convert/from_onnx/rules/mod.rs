@@ -236,6 +236,7 @@ pub(super) fn is_attribute(op_type: &str, at: usize) -> bool {
         | "ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2"
         | "ReduceSumSquare" | "ReduceLogSum" | "ReduceLogSumExp" => at == 1,
         "Slice" | "Pad" | "OneHot" | "Dropout" | "Clip" | "Resize" | "Upsample" => at > 0,
+        "NonMaxSuppression" => at > 1,
         "If" => at == 0,
         "Compress" => at == 1,
         "Loop" => at < 2,
