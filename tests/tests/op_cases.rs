@@ -97,6 +97,12 @@ impl Case {
             if self.arrays.contains_key(&format!("lod|1|{name}")) {
                 return Err(format!("`{name}` has sequences of sequences, which are not compared"));
             }
+            // PaddlePaddle's older kernels give gradients without offsets.
+            let has_none = expected.offsets.is_empty() && name.ends_with("@GRAD");
+            let found = Tensor {
+                offsets: if has_none { Vec::new() } else { found.offsets.clone() },
+                ..found.clone()
+            };
             let error = match compute.is_random() {
                 true => found.compare_shape(expected).map(|()| 0.0),
                 false => found.compare(expected, RTOL, ATOL),

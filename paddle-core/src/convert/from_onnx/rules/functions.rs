@@ -46,6 +46,11 @@ impl Node<'_, '_> {
     /// The nearest whole number; of two, the even one. Ours takes the one further from 0.
     pub(super) fn round(&mut self) -> Given {
         let x = self.input(0)?;
+        Ok(vec![self.rounded(x)?])
+    }
+
+    /// The nearest whole number; of two, the even one.
+    pub(super) fn rounded(&mut self, x: VarId) -> Result<VarId, Fault> {
         let dtype = self.ty(x).dtype;
         let nearest = self.emit(Unary::of(UnaryKind::Round), &[x])?;
         let whole = self.emit(Unary::of(UnaryKind::Trunc), &[x])?;
@@ -56,7 +61,7 @@ impl Node<'_, '_> {
         let even = self.emit(Scale { scale: 0.5, bias: 0.0 }, &[x])?;
         let even = self.emit(Unary::of(UnaryKind::Round), &[even])?;
         let even = self.emit(Scale { scale: 2.0, bias: 0.0 }, &[even])?;
-        self.give(Select, &[is_between, even, nearest])
+        self.emit(Select, &[is_between, even, nearest])
     }
 
     /// Bounds that are computed are values like any other.

@@ -134,12 +134,17 @@ impl Node<'_, '_> {
 
     pub(super) fn convolution(&mut self) -> Given {
         let (x, filter, bias) = (self.input(0)?, self.input(1)?, self.optional(2)?);
+        let out = self.convolved(x, filter)?;
+        Ok(vec![match bias {
+            Some(bias) => self.with_bias(out, bias)?,
+            None => out,
+        }])
+    }
+
+    /// Volumes, images or signals, over which filters slide.
+    pub(super) fn convolved(&mut self, x: VarId, filter: VarId) -> Result<VarId, Fault> {
         if self.ty(x).rank() == 5 {
-            let out = self.convolution_of_volumes(x, filter)?;
-            return Ok(vec![match bias {
-                Some(bias) => self.with_bias(out, bias)?,
-                None => out,
-            }]);
+            return self.convolution_of_volumes(x, filter);
         }
         let size = self.size_of_filters(filter)?;
         let windows = self.windows(x, Some(size))?;
@@ -150,11 +155,7 @@ impl Node<'_, '_> {
             groups: self.int("group", 1),
         };
         let inputs = [self.image(x, &windows)?, self.image(filter, &windows)?];
-        let out = self.on_images(op, &inputs, &windows)?;
-        Ok(vec![match bias {
-            Some(bias) => self.with_bias(out, bias)?,
-            None => out,
-        }])
+        self.on_images(op, &inputs, &windows)
     }
 
     /// The sizes of the result may be given, or be as many times larger as the stride says: padding follows from them.

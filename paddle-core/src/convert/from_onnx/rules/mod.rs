@@ -15,6 +15,7 @@ mod losses;
 mod matrices;
 mod normalisation;
 mod pools;
+mod quantised;
 mod recurrent;
 mod reductions;
 mod resize;
@@ -126,6 +127,13 @@ pub(super) fn rule(desc: &NodeProto) -> Option<Rule> {
         // Products.
         "MatMul"                  => |x| x.matmul(),
         "Gemm"                    => |x| x.gemm(),
+        "QuantizeLinear"          => |x| x.quantize(),
+        "DequantizeLinear"        => |x| x.dequantize(),
+        "DynamicQuantizeLinear"   => |x| x.quantize_dynamically(),
+        "MatMulInteger"           => |x| x.matmul_of_integers(),
+        "QLinearMatMul"           => |x| x.quantized_matmul(),
+        "ConvInteger"             => |x| x.convolution_in_integers(),
+        "QLinearConv"             => |x| x.quantized_convolution(),
         "Einsum"                  => |x| x.einsum(),
         // What is chosen.
         "NonMaxSuppression"       => |x| x.non_max_suppression(),
@@ -275,6 +283,19 @@ pub(super) fn keeps(op_type: &str) -> bool {
             | "Gather"
             | "GatherElements"
             | "GatherND"
+    ) || is_quantised(op_type)
+}
+
+/// Whether an operator computes with small integers in types that hold all sums of their products.
+fn is_quantised(op_type: &str) -> bool {
+    matches!(
+        op_type,
+        "QuantizeLinear"
+            | "DequantizeLinear"
+            | "MatMulInteger"
+            | "QLinearMatMul"
+            | "ConvInteger"
+            | "QLinearConv"
     )
 }
 
@@ -291,5 +312,5 @@ pub(super) fn gives_other(op_type: &str) -> bool {
             | "GreaterOrEqual"
             | "Shape"
             | "Size"
-    )
+    ) || is_quantised(op_type)
 }

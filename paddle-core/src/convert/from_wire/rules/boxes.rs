@@ -285,7 +285,7 @@ fn overflow() -> Fault {
 
 impl At<'_> {
     /// A value with an axis of size 1 before the last one.
-    fn with_axis_of_one(&mut self, x: VarId) -> Result<VarId, Fault> {
+    pub(super) fn with_axis_of_one(&mut self, x: VarId) -> Result<VarId, Fault> {
         let mut dims = self.ty(x).dims.clone();
         dims.insert(dims.len().saturating_sub(1), Dim::from(1));
         self.shaped(x, dims)

@@ -215,15 +215,18 @@ impl<'a> Reading<'_, 'a> {
             peepholes = Some(of);
         }
         let of = Cells { state, peepholes, of_gates, of_content, of_cell, size };
-        let (Some(h), Some(c)) = (self.state_before("H0", x, size)?, self.state_before("C0", x, size)?)
-        else {
-            return Ok(false);
-        };
         let x = self.with_bias(x, size.saturating_mul(4))?;
         let is_reverse = self.bool("is_reverse", false)?;
         // The cell of each token is wanted, too, so both are what a step gives.
         let both = |parts: &[VarId], at: &mut At<'_>| at.emit(crate::ops::Concat { axis: 1 }, parts);
-        let before = both(&[h, c], &mut self.at())?;
+        let before = match self.has(&["H0", "C0"]) {
+            false => self.state_before("H0", x, size.saturating_mul(2))?,
+            true => match (self.state_before("H0", x, size)?, self.state_before("C0", x, size)?) {
+                (Some(h), Some(c)) => Some(both(&[h, c], &mut self.at())?),
+                _ => None,
+            },
+        };
+        let Some(before) = before else { return Ok(false) };
         let step = |x, state: &[VarId], at: &mut At<'_>| {
             let (h, c) = (at.part(state[0], 1, 0, size)?, at.part(state[0], 1, size, size)?);
             let next = at.cell_step(&of, x, [h, c])?;

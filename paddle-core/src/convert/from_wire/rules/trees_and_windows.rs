@@ -4,7 +4,7 @@ use crate::convert::from_wire::{ConvertError, Reading, one};
 use crate::ops::made_sequences;
 use crate::ops::{
     BinaryKind, Cast, Compare, CompareKind, Gather, Logical, LogicalKind, LookupTable, Number, OneHot,
-    PoolType, Reduce, ReduceKind, SequencePool, SequenceWindow, Unary, UnaryKind,
+    PoolType, Reduce, ReduceKind, RowNumbers, SequencePool, SequenceWindow, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -80,17 +80,23 @@ impl Reading<'_, '_> {
     /// Adds the update of each token to its row, at the place that the token's id says.
     pub(super) fn sequence_scatter(&mut self) -> Result<bool, ConvertError> {
         let (x, ids, updates) = (self.input("X")?, self.ids("Ids")?, self.input("Updates")?);
-        let (rows, of_ids) = (self.ty(x).rows, self.rows_of(ids));
-        let Some(depth) = self.ty(x).dims.first().cloned() else { return Ok(false) };
-        if rows.is_none()
-            || of_ids != rows
-            || self.ty(ids).rows != self.ty(updates).rows
-            || self.ty(x).rank() != 2
-        {
+        let (Some(rows), Some(depth)) = (self.rows_of(ids), self.ty(x).dims.last().cloned()) else {
+            return self.lacks("its ids are no sequences");
+        };
+        let is_of_rows = self.ty(x).rows.is_none_or(|own| own == rows);
+        if !is_of_rows || self.ty(ids).rows != self.ty(updates).rows || self.ty(x).rank() != 2 {
             return self.lacks("its updates are no sequences of its rows");
         }
         let dtype = self.ty(x).dtype;
         let mut at = self.at();
+        // Without a row space, rows are gathered by index.
+        let x = match at.ty(x).rows {
+            Some(_) => x,
+            None => {
+                let numbers = at.emit(RowNumbers::of(rows), &[])?;
+                at.emit(Gather { axis: 0 }, &[x, numbers])?
+            }
+        };
         let ids = at.shaped(ids, Vec::new())?;
         let places = at.emit(OneHot { depth, dtype, allow_out_of_range: false }, &[ids])?;
         let updates = at.shaped(updates, vec![Dim::from(1)])?;
@@ -123,7 +129,11 @@ impl Reading<'_, '_> {
                 let powers = (0..levels).map(|level| Number::Int(1 << level)).collect();
                 let powers = at.emit(crate::ops::AssignValue { values: powers, ty: list }, &[])?;
                 let two = at.number(2.0, DType::I64)?;
-                let code = at.shaped(label, vec![Dim::from(1)])?;
+                let mut column = at.ty(label).dims.clone();
+                if column.last().and_then(Dim::constant) != Some(1) {
+                    column.push(Dim::from(1));
+                }
+                let code = at.shaped(label, column)?;
                 let code = at.scaled(code, 1.0, classes as f64)?;
                 let from = at.binary(BinaryKind::FloorDiv, code, powers)?;
                 let to = at.binary(BinaryKind::FloorDiv, from, two)?;
@@ -137,8 +147,7 @@ impl Reading<'_, '_> {
         let node = at.binary(BinaryKind::Max, node, zero)?;
         let side = at.emit(Cast { dtype }, &[side])?;
         let of_nodes = at.emit(LookupTable { padding_idx: -1 }, &[node, weights])?;
-        let width = at.ty(x).dims.clone();
-        let row = at.shaped(x, [&[Dim::from(1)], &width[..]].concat())?;
+        let row = at.with_axis_of_one(x)?;
         let product = at.binary(BinaryKind::Mul, of_nodes, row)?;
         let axes = vec![at.ty(product).rank() as i64 - 1];
         let mut score = at.emit(Reduce { kind: ReduceKind::Sum, axes, keep_dim: false }, &[product])?;
