@@ -91,6 +91,10 @@ impl Legaliser<'_> {
                 operator,
                 "PaddlePaddle has no pairs of tokens; pad the sequences, and take `matmul`",
             ),
+            Op::NonMaxSuppression(_) | Op::DecayedScores(_) => self.refuse(
+                operator,
+                "PaddlePaddle's suppression gives the boxes that are kept, not their numbers or scores class by class",
+            ),
             Op::Outside(_) => self.refuse(operator, "its value is bound when the network is made"),
             Op::Custom(_) => {
                 self.refuse(operator, "it is an operator of your own, which PaddlePaddle does not have")

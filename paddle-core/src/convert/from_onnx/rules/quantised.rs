@@ -52,7 +52,7 @@ impl Node<'_, '_> {
     }
 
     /// Integers that count from their zero point, input `at`, as numbers of this type.
-    fn from_zero(&mut self, x: VarId, at: usize, axis: usize, dtype: DType) -> Result<VarId, Fault> {
+    fn counted_from_zero(&mut self, x: VarId, at: usize, axis: usize, dtype: DType) -> Result<VarId, Fault> {
         let x = self.cast(x, dtype)?;
         let Some(zero) = self.optional(at)? else { return Ok(x) };
         let zero = self.cast(zero, dtype)?;
@@ -61,7 +61,7 @@ impl Node<'_, '_> {
     }
 
     /// Numbers as integers from a zero point on, within limits.
-    fn to_integers(
+    fn in_integers(
         &mut self,
         x: VarId,
         zero: Option<VarId>,
@@ -93,14 +93,14 @@ impl Node<'_, '_> {
         let x = self.cast(x, dtype)?;
         let scale = self.along(scale, x, axis)?;
         let x = self.at().binary(BinaryKind::Div, x, scale)?;
-        Ok(vec![self.to_integers(x, zero, axis, limits)?])
+        Ok(vec![self.in_integers(x, zero, axis, limits)?])
     }
 
     pub(super) fn dequantize(&mut self) -> Given {
         let (x, scale) = (self.input(0)?, self.input(1)?);
         let axis = self.axis_of_scales(x)?;
         let dtype = self.ty(scale).dtype;
-        let counted = self.from_zero(x, 2, axis, DType::I32)?;
+        let counted = self.counted_from_zero(x, 2, axis, DType::I32)?;
         let counted = self.cast(counted, dtype)?;
         let scale = self.along(scale, counted, axis)?;
         Ok(vec![self.at().binary(BinaryKind::Mul, counted, scale)?])
@@ -127,8 +127,8 @@ impl Node<'_, '_> {
         let first = at.binary(BinaryKind::Div, ends[0], scale)?;
         let first = at.binary(BinaryKind::Sub, zero, first)?;
         let x = at.binary(BinaryKind::Div, x, scale)?;
-        let point = self.to_integers(first, None, 0, [0.0, 255.0])?;
-        let integers = self.to_integers(x, Some(point), 0, [0.0, 255.0])?;
+        let point = self.in_integers(first, None, 0, [0.0, 255.0])?;
+        let integers = self.in_integers(x, Some(point), 0, [0.0, 255.0])?;
         Ok(vec![integers, scale, point])
     }
 
@@ -141,8 +141,8 @@ impl Node<'_, '_> {
         }
         let rows = self.ty(a).rank().saturating_sub(2);
         let columns = self.ty(b).rank().saturating_sub(1);
-        let a = self.from_zero(a, zeros[0], rows, DType::F64)?;
-        let b = self.from_zero(b, zeros[1], columns, DType::F64)?;
+        let a = self.counted_from_zero(a, zeros[0], rows, DType::F64)?;
+        let b = self.counted_from_zero(b, zeros[1], columns, DType::F64)?;
         self.emit(Matmul::PLAIN, &[a, b])
     }
 
@@ -177,7 +177,7 @@ impl Node<'_, '_> {
             None => product,
         };
         let zero = self.optional(zero)?;
-        self.to_integers(scaled, zero, axis, limits)
+        self.in_integers(scaled, zero, axis, limits)
     }
 
     pub(super) fn quantized_matmul(&mut self) -> Given {
@@ -189,8 +189,8 @@ impl Node<'_, '_> {
     /// The convolution of integers as numbers in double precision, which are whole.
     fn convolution_of_integers(&mut self, [x, w]: [usize; 2], zeros: [usize; 2]) -> Result<VarId, Fault> {
         let (x, w) = (self.input(x)?, self.input(w)?);
-        let x = self.from_zero(x, zeros[0], 1, DType::F64)?;
-        let w = self.from_zero(w, zeros[1], 0, DType::F64)?;
+        let x = self.counted_from_zero(x, zeros[0], 1, DType::F64)?;
+        let w = self.counted_from_zero(w, zeros[1], 0, DType::F64)?;
         self.convolved(x, w)
     }
 

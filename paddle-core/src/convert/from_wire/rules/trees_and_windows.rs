@@ -4,7 +4,7 @@ use crate::convert::from_wire::{ConvertError, Reading, one};
 use crate::ops::made_sequences;
 use crate::ops::{
     BinaryKind, Cast, Compare, CompareKind, Gather, Logical, LogicalKind, LookupTable, Number, OneHot,
-    PoolType, Reduce, ReduceKind, RowNumbers, SequencePool, SequenceWindow, Unary, UnaryKind,
+    PoolType, Reduce, ReduceKind, RowNumbers, SequenceAlign, SequencePool, SequenceWindow, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -84,7 +84,7 @@ impl Reading<'_, '_> {
             return self.lacks("its ids are no sequences");
         };
         let is_of_rows = self.ty(x).rows.is_none_or(|own| own == rows);
-        if !is_of_rows || self.ty(ids).rows != self.ty(updates).rows || self.ty(x).rank() != 2 {
+        if !is_of_rows || self.rows_of(updates) != Some(rows) || self.ty(x).rank() != 2 {
             return self.lacks("its updates are no sequences of its rows");
         }
         let dtype = self.ty(x).dtype;
@@ -96,6 +96,10 @@ impl Reading<'_, '_> {
                 let numbers = at.emit(RowNumbers::of(rows), &[])?;
                 at.emit(Gather { axis: 0 }, &[x, numbers])?
             }
+        };
+        let updates = match at.ty(updates).rows == at.ty(ids).rows {
+            true => updates,
+            false => at.emit(SequenceAlign, &[updates, ids])?,
         };
         let ids = at.shaped(ids, Vec::new())?;
         let places = at.emit(OneHot { depth, dtype, allow_out_of_range: false }, &[ids])?;
