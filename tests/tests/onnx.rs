@@ -146,6 +146,9 @@ fn check(folder: &Path) -> (Outcome, String) {
     worst
 }
 
+/// Tests whose results are not saturated, as ONNX says they are, but wrap around. What onnxruntime gives is saturated, too.
+const WRAPPED: [&str; 2] = ["test_qlinearmatmul_2D_int8", "test_qlinearmatmul_3D_int8"];
+
 /// ONNX's own tests, in the folder `PADDLE_ONNX`, which is `onnx/backend/test/data` of its package: a table of what becomes of them.
 #[test]
 fn backend_tests_of_a_folder() {
@@ -170,7 +173,7 @@ fn backend_tests_of_a_folder() {
             if !why.is_empty() {
                 println!("{kind}/{name}: {outcome:?}: {why}");
             }
-            if outcome == Outcome::Wrong {
+            if outcome == Outcome::Wrong && !WRAPPED.iter().any(|wrapped| name.starts_with(wrapped)) {
                 wrong.push(format!("{kind}/{name}: {why}"));
             }
         }

@@ -37,7 +37,7 @@ impl Compile for DecayedScores {
                         own.is_considered() & before.get().less(limit)
                     }
                 };
-                largest.set(index, Float::choose(is_among, most.get(), Float::constant(-1.0)));
+                largest.set(index, Float::select(is_among, most.get(), Float::constant(-1.0)));
             });
         });
         Ok(kernel.stage(Grid::Items(shape.clone()), || {
@@ -52,7 +52,7 @@ impl Compile for DecayedScores {
                         factor.set(self.factor(overlap, largest.float(other)).min(factor.get()));
                     });
                     let score = factor.get() * call.input(1).float(index);
-                    out.set(index, Float::choose(score.greater(least), score, least));
+                    out.set(index, Float::select(score.greater(least), score, least));
                 });
             });
         }))
