@@ -111,8 +111,10 @@ impl At<'_> {
         background: Option<i64>,
     ) -> Result<Option<(VarId, Vec<i64>)>, Fault> {
         let Some(count) = self.ty(scores).dims.first().and_then(Dim::constant) else { return Ok(None) };
-        let classes = (0..count.min(MOST_POSITIONS)).filter(|&class| Some(class) != background);
-        let classes: Vec<i64> = classes.collect();
+        if count > MOST_POSITIONS {
+            return Ok(None);
+        }
+        let classes: Vec<i64> = (0..count).filter(|&class| Some(class) != background).collect();
         match classes.len() as i64 {
             0 => Ok(None),
             left if left == count => Ok(Some((scores, classes))),

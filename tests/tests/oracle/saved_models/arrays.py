@@ -130,3 +130,55 @@ class list_of_slices(nn.Layer):
         for i in range(paddle.full([1], 3, "int64")):
             total = total + parts[i]
         return total
+
+
+def longer(rows, spec):
+    """Sequences whose length differs between batches."""
+    shape = [rows if k == 0 else size if size > 0 else 2 + rows % 5 for k, size in enumerate(spec.shape)]
+    return np.random.RandomState(rows).randn(*shape).astype("float32")
+
+
+@model(S(None, None, 8))
+class cell_along_unknown_steps(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.c = nn.GRUCell(8, 6)
+
+    def forward(self, x):
+        h = paddle.zeros([paddle.shape(x)[0], 6])
+        for t in range(paddle.shape(x)[1]):
+            _, h = self.c(x[:, t], h)
+        return h
+
+
+@model(S(None, 6, 8))
+class list_of_steps(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.c = nn.LSTMCell(8, 4)
+
+    def forward(self, x):
+        outs = []
+        state = None
+        for t in range(x.shape[1]):
+            out, state = self.c(x[:, t], state)
+            outs.append(out)
+        return paddle.stack(outs, 1)
+
+
+@model(S(None, 4))
+class until_it_converges(nn.Layer):
+    """How often it runs depends on the numbers."""
+
+    def forward(self, x):
+        a = F.relu(x) + 1.0
+        y = a
+        i = paddle.zeros([1], "int64")
+        while paddle.max(paddle.abs(y * y - a)) > 1e-3:
+            y = 0.5 * (y + a / y)
+            i = i + 1
+        return y, i
+
+
+for name in ("cell_along_unknown_steps",):
+    MODELS[name] = (*MODELS[name][:2], longer, MODELS[name][3])

@@ -185,7 +185,7 @@ impl<'a> Reading<'_, 'a> {
         let images = ty.dims[..around].to_vec();
         let extra = if aware.is_some() { 6 } else { 5 };
         let expected = classes.checked_add(extra).and_then(|numbers| numbers.checked_mul(count));
-        if channels.constant() != expected {
+        if expected.is_none() || channels.constant() != expected {
             return self.lacks("it has other channels than its anchors and classes");
         }
         let numbers = classes + 5;

@@ -81,6 +81,9 @@ impl Reading<'_, '_> {
             false => self.channels_first(x, "data_layout")?,
         };
         let spatial = self.ty(x).rank().saturating_sub(2);
+        if !(1..=3).contains(&spatial) {
+            return Ok(false);
+        }
         let scales = self.desc.attr_floats("scale")?.unwrap_or_default().to_vec();
         let scales: Vec<f64> = match scales[..] {
             [] => vec![0.0; spatial],

@@ -71,7 +71,7 @@ impl<'a> Reading<'_, 'a> {
             return self.lacks("the number of images is not known");
         };
         let Some(kept) = keep(&mut at, boxes, scores)? else {
-            return self.lacks("the number of classes is not known");
+            return self.lacks("the number of classes is not known, or too large");
         };
         self.named_value(one(desc.output("Out"), "Out")?, kept.boxes)?;
         if let [name] = desc.output("Index") {

@@ -34,6 +34,7 @@ mod reshape_concat;
 mod sequences;
 mod shuffles;
 mod slice_pad_tile;
+mod split_by_mask;
 mod squeeze_flatten;
 mod trees_and_windows;
 mod updates;
@@ -201,6 +202,8 @@ fn rule(name: &str) -> Option<Rule> {
         "row_conv"                                                          => |x| x.row_conv(),
         "sequence_scatter"                                                  => |x| x.sequence_scatter(),
         "rnn"                                                               => |x| x.rnn(),
+        "split_lod_tensor"                                                  => |x| x.split_by_mask(),
+        "merge_lod_tensor" | "merge_lod_tensor_infer"                       => |x| x.merge_by_mask(),
         "write_to_array"                                                    => |x| x.write_to_array(),
         "read_from_array"                                                   => |x| x.read_from_array(),
         "lod_array_length"                                                  => |x| x.array_length(),
