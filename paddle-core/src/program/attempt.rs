@@ -1,6 +1,6 @@
 //! What was appended since some moment, taken back: for readers that try one way after another.
 
-use super::{BlockId, Program, RowsId, VarId};
+use super::{BlockId, Program, RowsId, SymbolId, VarId};
 
 /// How much a program has at some moment.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,11 @@ impl Mark {
     /// Whether the program had this value.
     pub(crate) fn has(&self, var: VarId) -> bool {
         (var.0 as usize) < self.vars
+    }
+
+    /// Whether the program had this size.
+    pub(crate) fn has_size(&self, size: SymbolId) -> bool {
+        (size.0 as usize) < self.symbols
     }
 
     /// Whether the program had this row space.

@@ -182,3 +182,23 @@ class until_it_converges(nn.Layer):
 
 for name in ("cell_along_unknown_steps",):
     MODELS[name] = (*MODELS[name][:2], longer, MODELS[name][3])
+
+
+@model(S(None, None, 8))
+class first_value_in_a_loop(nn.Layer):
+    """A variable that has no value before a loop."""
+
+    def __init__(self):
+        super().__init__()
+        self.c = nn.GRUCell(8, 6)
+        self.f = nn.Linear(6, 3)
+
+    def forward(self, x):
+        h = paddle.zeros([paddle.shape(x)[0], 6])
+        for t in range(paddle.shape(x)[1]):
+            out, h = self.c(x[:, t], h)
+            y = self.f(out)
+        return y, h
+
+
+MODELS["first_value_in_a_loop"] = (*MODELS["first_value_in_a_loop"][:2], longer, (1, 3, 32))

@@ -362,3 +362,107 @@ fed(
     if spec.name == "boxes"
     else np.random.RandomState(rows).randn(rows, 3, 12, 10).astype("float32"),
 )
+
+
+@model(S(None, 3, None, None), S(None, 2, dtype="int32", name="size"))
+class yolo_of_any_size(nn.Layer):
+    """Images of unknown height and width."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2D(3, 8, 3, 4, 1)
+        self.head = nn.Conv2D(8, 2 * 7, 1)
+
+    def forward(self, x, size):
+        of = F.relu(self.first(x))
+        boxes, of_boxes = ops.yolo_box(self.head(of) * 3.0, size, [8, 10, 14, 12], 2, 0.3, 4)
+        return suppressed(
+            "multiclass_nms3", boxes, paddle.transpose(of_boxes, [0, 2, 1]), ["Index", "NmsRoisNum"], nms_top_k=60
+        )
+
+
+def of_any_size(rows, spec):
+    random = np.random.RandomState(rows)
+    if spec.name == "size":
+        return random.randint(20, 60, [rows, 2]).astype("int32")
+    return random.randn(rows, 3, 32 + 4 * (rows % 3), 40).astype("float32")
+
+
+fed("yolo_of_any_size", of_any_size)
+
+
+@model(S(None, 3, None, None))
+class priors_of_any_size(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2D(3, 4, 3, 4, 1)
+        self.places = nn.Conv2D(4, 3 * 4, 3, 1, 1)
+
+    def forward(self, x):
+        of = F.relu(self.first(x))
+        priors, spreads = ops.prior_box(of, x, [4.0], [12.0], [1.0, 2.0], variance=[0.1, 0.1, 0.2, 0.2])
+        places = paddle.reshape(paddle.transpose(self.places(of), [0, 2, 3, 1]), [0, -1, 4])
+        return ops.box_coder(
+            paddle.reshape(priors, [-1, 4]), paddle.reshape(spreads, [-1, 4]), places, "decode_center_size"
+        )
+
+
+fed("priors_of_any_size", of_any_size)
+
+
+@model(S(None, 3, 32, 32), S(None, 2, name="scale"))
+class anchor_free_head(nn.Layer):
+    """Distances from points of a grid, as a distribution over bins."""
+
+    def __init__(self):
+        super().__init__()
+        self.maps = nn.LayerList([nn.Conv2D(3, 8, 3, 4, 1), nn.Conv2D(8, 8, 3, 2, 1)])
+        self.classes = nn.LayerList([nn.Conv2D(8, 3, 1), nn.Conv2D(8, 3, 1)])
+        self.bins = nn.LayerList([nn.Conv2D(8, 4 * 5, 1), nn.Conv2D(8, 4 * 5, 1)])
+        self.proj = self.create_parameter([5])
+
+    def forward(self, x, scale):
+        points, strides, scores, distances = [], [], [], []
+        for k in range(2):
+            x = F.relu(self.maps[k](x))
+            _, _, h, w = x.shape
+            column = paddle.arange(end=w, dtype="float32") + 0.5
+            line = paddle.arange(end=h, dtype="float32") + 0.5
+            lines, columns = paddle.meshgrid(line, column)
+            points.append(paddle.reshape(paddle.stack([columns, lines], -1), [-1, 2]))
+            strides.append(paddle.full([h * w, 1], 4.0 * 2**k))
+            scores.append(F.sigmoid(paddle.reshape(self.classes[k](x) * 4.0, [-1, 3, h * w])))
+            bins = paddle.transpose(paddle.reshape(self.bins[k](x), [-1, 4, 5, h * w]), [0, 3, 1, 2])
+            distances.append(paddle.matmul(F.softmax(bins, -1), self.proj + paddle.arange(5, dtype="float32")))
+        points, strides = paddle.concat(points), paddle.concat(strides)
+        low, high = paddle.split(paddle.concat(distances, 1), 2, -1)
+        boxes = paddle.concat([points - low, points + high], -1) * strides
+        sides = paddle.split(scale, 2, -1)
+        boxes = boxes / paddle.concat([sides[1], sides[0], sides[1], sides[0]], -1).unsqueeze(1)
+        return suppressed(
+            "multiclass_nms3",
+            boxes,
+            paddle.concat(scores, -1),
+            ["Index", "NmsRoisNum"],
+            nms_top_k=1000,
+            keep_top_k=25,
+            score_threshold=0.05,
+            nms_threshold=0.6,
+        )
+
+
+fed(
+    "anchor_free_head",
+    lambda rows, spec: np.random.RandomState(rows).rand(rows, 2).astype("float32") + 0.5
+    if spec.name == "scale"
+    else np.random.RandomState(rows).randn(rows, 3, 32, 32).astype("float32"),
+)
+
+
+@model(S(None, 4, name="x"), S(None, 1, name="y"))
+class chosen_rows(nn.Layer):
+    """Rows that a condition chooses, as many as it turns out."""
+
+    def forward(self, x, y):
+        places = paddle.nonzero(paddle.squeeze(y, 1) > 0.0)
+        return places, paddle.gather(x, places), paddle.masked_select(x, x > 0.5), paddle.nonzero(x > 1.0)
