@@ -134,6 +134,24 @@ fn a_loop_whose_variable_grows() {
     assert!(matches!(error.fault, Fault::Build(_)), "{error}");
 }
 
+/// A variable that has no value before a loop begins as zeros of the type that an iteration leaves, where it is read behind.
+#[test]
+fn a_variable_without_a_value() {
+    let undefined = OpDesc::new("assign_value")
+        .with_output("Out", ["out"])
+        .with_attr(OpAttr::int("dtype", VarKind::Fp32.into()))
+        .with_attr(OpAttr::ints("shape", [1]))
+        .with_attr(OpAttr::floats("fp32_values", [1.77113e27]));
+    let mut desc = counting("fed", vec![op("tanh", "y", "out")], vec![op("relu", "out", "last")]);
+    let ops = &mut desc.blocks[0].ops;
+    let at = ops.iter().position(|op| op.r#type == "while").unwrap();
+    ops.insert(at, undefined);
+    let text = read(&desc);
+    assert_eq!(count(&text, "while("), 1, "{text}");
+    assert!(text.contains("f32[_, 4] = fill_constant(value=0.0)"), "{text}");
+    assert!(text.contains("last: f32[_, 4] = relu(out"), "{text}");
+}
+
 /// Other loops stay loops.
 #[test]
 fn a_plain_loop() {

@@ -39,6 +39,7 @@ mod squeeze_flatten;
 mod trees_and_windows;
 mod updates;
 mod volumes;
+mod yolo_box;
 
 use self::constants::constant;
 pub(super) use self::constants::initializer;
