@@ -89,19 +89,24 @@ dispatch! {
             candidates = &mut candidates[..most];
         }
         candidates.sort_unstable_by(order);
-        let corners = |number: u32| [0, 1, 2, 3].map(|corner| boxes[number as usize * 4 + corner]);
+        let corners = |number: u32| {
+            let corner = |at: usize| boxes[number as usize * 4 + at].fast::<FUSED>();
+            [corner(0), corner(1), corner(2), corner(3)]
+        };
         out.fill(T::of(op.least));
         for k in 0..candidates.len() {
             let (before, rest) = candidates.split_at_mut(k);
             let (number, largest) = &mut rest[0];
             let own = corners(*number);
-            let mut factor = T::of(1.0);
+            let mut most = largest.fast::<FUSED>();
+            let mut factor = <T::Fast<FUSED> as Real>::of(1.0);
             for &(other, of_other) in before.iter() {
                 let overlap = op.overlap(own, corners(other));
-                *largest = Real::max(overlap, *largest);
-                factor = Real::min(op.factor(overlap, of_other), factor);
+                most = overlap.max(most);
+                factor = op.factor(overlap, of_other.fast::<FUSED>()).min(factor);
             }
-            let score = factor * scores[*number as usize];
+            *largest = T::plain(most);
+            let score = T::plain(factor) * scores[*number as usize];
             let least = T::of(op.least);
             out[*number as usize] = if score > least { score } else { least };
         }
