@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use super::{Build, Initializer, Kind, Layer, LeftOut};
+use crate::ops::compositions::Emit;
 use crate::ops::{Mismatch, MismatchKind, Number, Op, Program};
 use crate::program::{BlockId, BuildError, DType, Dim, Site, Type, VarId, Words};
 
@@ -92,6 +93,18 @@ pub struct Call<'a> {
     pub former: Option<String>,
     /// How many parameters the call has created.
     pub created: usize,
+}
+
+impl Emit for Call<'_> {
+    type Error = BuildError;
+
+    fn ty(&self, var: VarId) -> &Type {
+        self.ty(var)
+    }
+
+    fn emit(&mut self, op: Op, inputs: &[VarId]) -> Result<VarId, BuildError> {
+        self.emit_one(op, inputs)
+    }
 }
 
 impl Call<'_> {

@@ -91,7 +91,7 @@ fn conv2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let init = initializers::msra(filters_type).map_err(|error| BuildError::Mismatch(error.into()))?;
     let w = call.parameter("w", init)?;
     let result = call.emit(conv, &[x, w])?[0];
-    biased(call, result, filters)
+    biased(call, result, filters, 2)
 }
 
 fn conv2d_transpose(call: &mut Call<'_>) -> Result<VarId, BuildError> {
@@ -131,7 +131,7 @@ fn conv2d_transpose(call: &mut Call<'_>) -> Result<VarId, BuildError> {
         .map_err(|error| BuildError::Mismatch(error.into()))?;
     let w = call.parameter("w", init)?;
     let result = call.emit_with("output_padding", op, &[x, w])?[0];
-    biased(call, result, filters)
+    biased(call, result, filters, 2)
 }
 
 fn unfold(call: &mut Call<'_>) -> Result<VarId, BuildError> {
@@ -147,7 +147,7 @@ fn unfold(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 }
 
 /// The number of groups into which channels and filters are cut.
-fn groups(call: &Call<'_>, channels: i64, filters: i64) -> Result<i64, BuildError> {
+pub(super) fn groups(call: &Call<'_>, channels: i64, filters: i64) -> Result<i64, BuildError> {
     let groups = known(call, "groups", &call.size("groups")?)?;
     if channels % groups != 0 || filters % groups != 0 {
         let but = format!(
@@ -159,12 +159,17 @@ fn groups(call: &Call<'_>, channels: i64, filters: i64) -> Result<i64, BuildErro
     Ok(groups)
 }
 
-/// Adds a number to each channel of `result`, unless `bias = false`, and activates it.
-fn biased(call: &mut Call<'_>, mut result: VarId, channels: i64) -> Result<VarId, BuildError> {
+/// Adds a number to each channel of `result`, which has `axes` axes behind it, unless `bias = false`, and activates it.
+pub(super) fn biased(
+    call: &mut Call<'_>,
+    mut result: VarId,
+    channels: i64,
+    axes: usize,
+) -> Result<VarId, BuildError> {
     if call.flag("bias")? {
         let dtype = call.ty(result).dtype;
         let b = call.parameter("b", initializers::constant(0.0, Type::new(dtype, [channels])))?;
-        let dims = [channels, 1, 1].map(Dim::from).to_vec();
+        let dims = [Dim::from(channels)].into_iter().chain(vec![Dim::from(1); axes]).collect();
         let b = call.emit(Reshape { dims }, &[b])?[0];
         result = call.emit(Binary { kind: BinaryKind::Add }, &[result, b])?[0];
     }
@@ -194,7 +199,7 @@ pub(super) fn channels(call: &Call<'_>, name: &str) -> Result<(DType, i64), Buil
 }
 
 /// A size that has to be a number already.
-fn known(call: &Call<'_>, name: &str, size: &Dim) -> Result<i64, BuildError> {
+pub(super) fn known(call: &Call<'_>, name: &str, size: &Dim) -> Result<i64, BuildError> {
     let small = size.constant().filter(|&size| size <= i64::from(i32::MAX));
     let but = "it has to be known when the network is compiled, and below 2³¹";
     small.ok_or_else(|| call.wrong(name, MismatchKind::Attribute, but))
@@ -230,16 +235,24 @@ pub(super) fn padding(call: &Call<'_>) -> Result<Padding, BuildError> {
 
 /// The argument `padding` as numbers: above, below, on the left, on the right.
 fn sides(call: &Call<'_>) -> Result<[i64; 4], BuildError> {
+    match Padding::of(&around(call, "an image")?) {
+        Some(Padding::Explicit(sides)) => Ok(sides),
+        _ => {
+            let but = "padding is one number, [height, width], or [above, below, left, right]";
+            Err(call.wrong("padding", MismatchKind::Attribute, but))
+        }
+    }
+}
+
+/// The argument `padding` as numbers that can be around such a thing, however many.
+pub(super) fn around(call: &Call<'_>, what: &str) -> Result<Vec<i64>, BuildError> {
     let sides = call.ints("padding").unwrap_or_default();
-    let wrong = |but| Err(call.wrong("padding", MismatchKind::Attribute, but));
+    let wrong = |but: &str| Err(call.wrong("padding", MismatchKind::Attribute, but));
     if sides.iter().any(|side| *side < 0) {
-        return wrong("there cannot be less around an image than nothing");
+        return wrong(&format!("there cannot be less around {what} than nothing"));
     }
     if sides.iter().any(|side| *side > i64::from(i32::MAX)) {
         return wrong("it has to be below 2³¹");
     }
-    match Padding::of(&sides) {
-        Some(Padding::Explicit(sides)) => Ok(sides),
-        _ => wrong("padding is one number, [height, width], or [above, below, left, right]"),
-    }
+    Ok(sides)
 }

@@ -31,6 +31,7 @@ mod reductions;
 mod sequences;
 mod shapes;
 mod values;
+mod volumes;
 
 use std::fmt;
 
@@ -257,6 +258,7 @@ macro_rules! with_layer_families {
             pairs with_pair_layers,
             shapes with_shape_layers,
             values with_value_layers,
+            volumes with_volume_layers,
         }
     };
 }

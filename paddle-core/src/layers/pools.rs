@@ -42,7 +42,7 @@ macro_rules! with_pooling_layers {
 with_pooling_layers!(layers);
 
 /// How the elements of a window are combined.
-fn kind(call: &Call<'_>) -> Result<PoolKind, BuildError> {
+pub(super) fn kind(call: &Call<'_>) -> Result<PoolKind, BuildError> {
     PoolKind::from_name(call.choice("kind")?).ok_or(BuildError::NoSuch { what: "kind of pooling" })
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Draft, Known};
 use crate::convert::from_wire::Fault;
+use crate::ops::compositions::Emit;
 use crate::ops::{
     AssignValue, Binary, BinaryKind, Cast, Concat, Fill, Number, Op, Reshape, Scale, Size, Slice,
 };
@@ -12,6 +13,18 @@ pub(in crate::convert) struct At<'d> {
     pub(in crate::convert) draft: &'d mut Draft,
     pub(in crate::convert) block: BlockId,
     pub(in crate::convert) site: Site,
+}
+
+impl Emit for At<'_> {
+    type Error = Fault;
+
+    fn ty(&self, var: VarId) -> &Type {
+        self.ty(var)
+    }
+
+    fn emit(&mut self, op: Op, inputs: &[VarId]) -> Result<VarId, Fault> {
+        self.emit(op, inputs)
+    }
 }
 
 impl At<'_> {

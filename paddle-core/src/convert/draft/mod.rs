@@ -13,7 +13,6 @@
 //! | `recurrent.rs` | layers of recurrent units |
 //! | `units.rs` | one step of such units |
 //! | `unrolled.rs` | loops that are written out |
-//! | `volumes.rs` | convolutions and pooling of volumes |
 //! | `resampled.rs` | values of other sizes along an axis |
 //! | `shapes.rs` | reshapes, repetitions and paddings |
 
@@ -30,7 +29,6 @@ mod resampled;
 mod shapes;
 mod units;
 mod unrolled;
-mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,9 +41,9 @@ pub(super) use self::resampled::Mix;
 pub(super) use self::shapes::{MOST_POSITIONS, positions_of};
 pub(super) use self::units::{Unit, Weights};
 pub(super) use self::unrolled::MOST_ITERATIONS;
-pub(super) use self::volumes::{Along, Pooling};
 use super::from_wire::Fault;
 use super::types::{dim_text, too_large};
+use crate::ops::compositions;
 use crate::ops::{Op, Operator, Program};
 use crate::program::{BlockId, DType, Dim, RowsId, Site, SymbolId, Type, VarId};
 
@@ -57,7 +55,7 @@ pub(super) const MEMORY: usize = 256 << 20;
 pub(super) const VALUE: usize = 200;
 
 /// The value that a composition gives, or what it lacks.
-pub(super) type Tried = Result<Result<VarId, &'static str>, Fault>;
+pub(super) type Tried = compositions::Tried<Fault>;
 
 /// A program while it is read.
 pub(super) struct Draft {

@@ -1,9 +1,13 @@
 //! Compositions: what layers and rules of the wire alike compute with several operators.
 
+mod emit;
 pub(crate) mod initializers;
 pub mod made_sequences;
 #[cfg(feature = "read")]
 pub(crate) mod narrow;
+pub(crate) mod volumes;
+
+pub(crate) use emit::{Emit, Tried};
 
 use crate::ops::{
     Binary, BinaryKind, Cast, Compare, CompareKind, Fill, Number, Op, Range, Reduce, ReduceKind, Reshape,

@@ -45,6 +45,7 @@ const MAKERS: &[(&str, Meaning)] = &[
     ("fc", Any),
     ("conv2d", Any),
     ("conv2d_transpose", Any),
+    ("conv3d", Any),
     ("matmul", Any),
     ("mul", Any),
     ("relu", Any),

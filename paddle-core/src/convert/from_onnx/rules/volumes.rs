@@ -1,9 +1,9 @@
 //! Convolutions and pooling of volumes.
 
-use crate::convert::draft::{Along, Pooling};
 use crate::convert::from_onnx::node::{Given, Node};
 use crate::convert::from_wire::Fault;
 use crate::ops::PoolKind;
+use crate::ops::compositions::volumes::{Along, Pooling, Volumes, conv3d, filter_sizes, pool3d};
 use crate::program::VarId;
 
 impl Node<'_, '_> {
@@ -57,18 +57,20 @@ impl Node<'_, '_> {
     }
 
     pub(super) fn convolution_of_volumes(&mut self, x: VarId, filter: VarId) -> Result<VarId, Fault> {
-        let (Some(of), Some([_, _, sizes @ ..])) = (self.at().volumes(x), self.at().known_sizes(filter))
+        let (Some(of), Some([_, _, sizes @ ..])) = (Volumes::of(self.ty(x)), filter_sizes(self.ty(filter)))
         else {
             return self.lacks("sizes of its volumes or filters are not known");
         };
         let windows = self.boxes(sizes, [Some(of.depth), Some(of.height), of.width.constant()])?;
         let groups = self.int("group", 1);
-        self.at().conv3d((x, &of), filter, windows, groups)?.or_else(|lack| self.lacks(lack))
+        conv3d(&mut self.at(), (x, &of), filter, windows, groups)?.or_else(|lack| self.lacks(lack))
     }
 
     /// What ours lacks is put together of parts.
     pub(super) fn pool_of_volumes(&mut self, x: VarId, kind: PoolKind) -> Given {
-        let Some(of) = self.at().volumes(x) else { return self.lacks("sizes of its volumes are not known") };
+        let Some(of) = Volumes::of(self.ty(x)) else {
+            return self.lacks("sizes of its volumes are not known");
+        };
         let sizes = self.ints("kernel_shape").and_then(|sizes| <[i64; 3]>::try_from(sizes).ok());
         let Some(sizes) = sizes else { return self.lacks("its window has not three sizes") };
         let windows = self.boxes(sizes, [Some(of.depth), Some(of.height), of.width.constant()])?;
@@ -79,7 +81,7 @@ impl Node<'_, '_> {
             return self.pool_by_parts(x, kind);
         }
         let pooling = Pooling { kind, adaptive: false, ceil_mode, exclusive: true };
-        match self.at().pool3d((x, &of), windows, pooling)? {
+        match pool3d(&mut self.at(), (x, &of), windows, pooling)? {
             Ok(volume) => Ok(vec![volume]),
             Err(lack) => self.lacks(lack),
         }

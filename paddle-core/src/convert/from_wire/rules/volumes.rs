@@ -1,7 +1,7 @@
 //! Rules for `conv3d` and `pool3d`.
 
-use crate::convert::draft::{Along, Pooling};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
+use crate::ops::compositions::volumes::{Along, Pooling, Volumes, conv3d, filter_sizes, pool3d};
 use crate::ops::{PoolKind, Transpose};
 use crate::program::VarId;
 
@@ -9,16 +9,16 @@ impl Reading<'_, '_> {
     pub(super) fn conv3d(&mut self) -> Result<bool, ConvertError> {
         let (x, filter) = (self.input("Input")?, self.input("Filter")?);
         let (x, back) = self.volumes_first(x)?;
-        let (Some(of), Some([_, _, sizes @ ..])) = (self.at().volumes(x), self.at().known_sizes(filter))
+        let (Some(of), Some([_, _, sizes @ ..])) = (Volumes::of(self.ty(x)), filter_sizes(self.ty(filter)))
         else {
             return self.lacks("sizes of its volumes or filters are not known");
         };
         let known = [Some(of.depth), Some(of.height), of.width.constant()];
         let Some(windows) = self.windows(sizes, known, "dilations")? else {
-            return self.lacks("its strides, paddings or dilations are not three, or its width is not known");
+            return self.lacks("its sizes, strides, paddings or dilations are not three that are allowed, or its width is not known");
         };
         let groups = self.desc.attr_long("groups")?.unwrap_or(1);
-        match self.at().conv3d((x, &of), filter, windows, groups)? {
+        match conv3d(&mut self.at(), (x, &of), filter, windows, groups)? {
             Ok(volume) => self.give_volume(volume, back, "Output"),
             Err(lack) => self.lacks(lack),
         }
@@ -27,7 +27,9 @@ impl Reading<'_, '_> {
     pub(super) fn pool3d(&mut self) -> Result<bool, ConvertError> {
         let (x, desc) = (self.input("X")?, self.desc);
         let (x, back) = self.volumes_first(x)?;
-        let Some(of) = self.at().volumes(x) else { return self.lacks("sizes of its volumes are not known") };
+        let Some(of) = Volumes::of(self.ty(x)) else {
+            return self.lacks("sizes of its volumes are not known");
+        };
         let has_places = desc.r#type == "max_pool3d_with_index";
         if has_places && desc.output("Mask").iter().any(|name| self.reader.readers(name) > 0) {
             return self.lacks("the places of the largest elements are read");
@@ -47,7 +49,9 @@ impl Reading<'_, '_> {
             sizes = [depth, height, width];
         }
         let Some(mut windows) = self.windows(sizes, known, "")? else {
-            return self.lacks("its strides or paddings are not three, or its width is not known");
+            return self.lacks(
+                "its sizes, strides or paddings are not three that are allowed, or its width is not known",
+            );
         };
         if is_global {
             windows.iter_mut().for_each(|along| along.padding = [0, 0]);
@@ -58,7 +62,7 @@ impl Reading<'_, '_> {
             ceil_mode: self.bool("ceil_mode", false)?,
             exclusive: self.bool("exclusive", true)?,
         };
-        match self.at().pool3d((x, &of), windows, pooling)? {
+        match pool3d(&mut self.at(), (x, &of), windows, pooling)? {
             Ok(volume) => self.give_volume(volume, back, "Out"),
             Err(lack) => self.lacks(lack),
         }
@@ -100,20 +104,24 @@ impl Reading<'_, '_> {
             let numbers = <[i64; 3]>::try_from(numbers.unwrap_or_else(|| vec![1; 3])).ok();
             Ok(numbers.filter(|numbers| numbers.iter().all(|number| (1..1 << 31).contains(number))))
         };
-        let (Some(strides), Some(mut dilations)) = (three("strides")?, three(dilations)?) else {
+        let (Some(strides), Some(dilations)) = (three("strides")?, three(dilations)?) else {
             return Ok(None);
+        };
+        if sizes.iter().any(|size| !(1..1 << 31).contains(size)) {
+            return Ok(None);
+        }
+        let along = |axis: usize, dilation, padding| Along {
+            size: sizes[axis],
+            stride: strides[axis],
+            dilation,
+            padding,
         };
         let paddings = match self.desc.attr_string("padding_algorithm")?.unwrap_or("EXPLICIT") {
             "VALID" => [[0, 0]; 3],
             "SAME" => {
-                dilations = [1; 3];
                 let [Some(depth), Some(height), Some(width)] = elements else { return Ok(None) };
-                let around = |(axis, of): (usize, i64)| {
-                    let windows = (of + strides[axis] - 1) / strides[axis];
-                    let missing = ((windows - 1) * strides[axis] + sizes[axis] - of).max(0);
-                    [missing / 2, missing - missing / 2]
-                };
-                [(0, depth), (1, height), (2, width)].map(around)
+                let same = |(axis, of)| along(axis, 1, [0, 0]).same(of);
+                return Ok(Some([(0, depth), (1, height), (2, width)].map(same)));
             }
             _ => match self.desc.attr_longs("paddings")?.unwrap_or_default()[..] {
                 [depth, height, width] => [depth, height, width].map(|side| [side, side]),
@@ -127,11 +135,6 @@ impl Reading<'_, '_> {
         if paddings.iter().flatten().any(|side| !(0..1 << 31).contains(side)) {
             return Ok(None);
         }
-        Ok(Some([0, 1, 2].map(|axis| Along {
-            size: sizes[axis],
-            stride: strides[axis],
-            dilation: dilations[axis],
-            padding: paddings[axis],
-        })))
+        Ok(Some([0, 1, 2].map(|axis| along(axis, dilations[axis], paddings[axis]))))
     }
 }
