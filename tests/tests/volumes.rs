@@ -13,19 +13,18 @@
 //! F.avg_pool3d(x, (2, 3, 2), stride=(1, 2, 3), padding=(1, 1, 0), count_include_pad=True)
 //! ```
 
-use ndarray::{Array, Array1, ArrayD, Dimension, ShapeBuilder};
+use ndarray::{ArrayD, ArrayViewD};
 use paddle::testing::check_gradients;
 use paddle::{Batch, Parameters, infer, network};
 
 /// Small numbers that repeat after 11 elements.
-fn counted<D: Dimension, S: ShapeBuilder<Dim = D>>(shape: S) -> Array<f32, D> {
-    let array = Array::zeros(shape);
-    let elements = (0..array.len()).map(|i| ((i * 7) % 11) as f32 / 4.0 - 1.25).collect();
-    Array::from_shape_vec(array.raw_dim(), elements).unwrap()
+fn counted<const RANK: usize>(shape: [usize; RANK]) -> ArrayD<f32> {
+    let elements = (0..shape.iter().product()).map(|i| ((i * 7) % 11) as f32 / 4.0 - 1.25).collect();
+    ArrayD::from_shape_vec(&shape[..], elements).unwrap()
 }
 
 #[track_caller]
-fn assert_near(found: &ArrayD<f32>, shape: [usize; 5], expected: &[f32]) {
+fn assert_near(found: ArrayViewD<'_, f32>, shape: [usize; 5], expected: &[f32]) {
     assert_eq!(found.shape(), shape);
     assert_eq!(found.len(), expected.len());
     assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-6), "{found}");
@@ -56,7 +55,7 @@ fn filters_slide_over_volumes() {
         0.8125, -1.125, -1.625, -0.625, 1.0625, 1.3125, 0.375, -2.5625, 1.4375, 1.9375, -1.875, 0.9375,
         1.0625, -3.5625, -0.75, 0.3125, 3.125, 1.875, 1.75, 1.375, 0.8125, 3.3125,
     ];
-    assert_near(&values.at::<f32>(0).unwrap(), [2, 4, 3, 1, 2], &expected);
+    assert_near(values.at::<f32>(0).unwrap(), [2, 4, 3, 1, 2], &expected);
 }
 
 #[test]
@@ -75,7 +74,7 @@ fn windows_slide_over_volumes() {
         1.25, 0.5, 1.25, 0.25, 1.0, 0.5, 1.25, -0.25, 1.0, 1.25, 0.75, 1.0, 0.5, 1.25, 1.0, 1.25, 0.75, 1.25,
         1.0, 1.25, 1.25, 1.0, 0.0, 1.25, 1.25, 1.0, 1.25, 0.75, -0.75, 1.0, 1.25,
     ];
-    assert_near(&values.at::<f32>(0).unwrap(), [2, 1, 4, 2, 3], &largest);
+    assert_near(values.at::<f32>(0).unwrap(), [2, 1, 4, 2, 3], &largest);
     let inside = [
         -0.125, -0.0625, 0.5, -0.2916667, 0.0, 0.3333333, -0.25, 0.5, -1.0, 0.1875, -0.09375, 0.125,
         0.0208333, -0.1458333, 0.4166667, 0.0625, 0.125, 0.0, 0.125, 0.1875, -0.625, 0.1875, 0.0208333,
@@ -85,14 +84,14 @@ fn windows_slide_over_volumes() {
         0.1666667, -0.1875, -0.125, -0.25, 0.25, 0.3125, -0.5, 0.0833333, -0.0833333, 0.25, 0.125, -0.5,
         0.75,
     ];
-    assert_near(&values.at::<f32>(1).unwrap(), [2, 1, 4, 3, 3], &inside);
+    assert_near(values.at::<f32>(1).unwrap(), [2, 1, 4, 3, 3], &inside);
     let all = [
         -0.0416667, 0.1041667, -0.1458333, -0.0416667, 0.125, 0.1875, 0.0208333, 0.0, 0.0833333, -0.0833333,
         0.1875, 0.1666667, -0.0833333, -0.1666667, 0.0208333, 0.125, -0.1041667, 0.0416667, -0.125,
         -0.0208333, 0.0, 0.0625, -0.1666667, -0.1875, 0.1875, 0.0208333, 0.0, -0.0208333, 0.0833333, 0.0,
         0.0416667, 0.1458333,
     ];
-    assert_near(&values.at::<f32>(2).unwrap(), [2, 1, 4, 2, 2], &all);
+    assert_near(values.at::<f32>(2).unwrap(), [2, 1, 4, 2, 2], &all);
 }
 
 /// `padding = same` is that of numbers which make as many windows, one more behind than in front if they are odd.
@@ -145,11 +144,8 @@ fn gradients_of_volumes_are_those_of_differences() {
         let last = conv3d(mean_of_parts, 2, [2, 1, 1], dilation = 2, padding = [1, 0, 0], act = tanh);
         mean(square(fc(last, 2) - y))
     });
-    let rows: Vec<_> = counted([2, 2, 3, 4, 4])
-        .outer_iter()
-        .zip([[0.5, -1.0], [0.25, 1.5]])
-        .map(|(x, y)| net.row(x.to_owned(), y))
-        .collect();
-    let compared = check_gradients(&net, rows).unwrap();
+    let batch = Batch::new(&net).unwrap().with("x", &counted([2, 2, 3, 4, 4])).unwrap();
+    let batch = batch.with("y", &ndarray::array![[0.5f32, -1.0], [0.25, 1.5]]).unwrap();
+    let compared = check_gradients(&net, &batch).unwrap();
     assert!(compared.elements > 32 + 4 + 16 + 2, "{compared:?}");
 }
