@@ -26,6 +26,7 @@ mod process;
 mod queued;
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../oracle/through_onnx.rs"]
 mod through_onnx;
 
 /// The cards that there are.
