@@ -128,7 +128,9 @@ impl Operation for Split {
             return Err(wrong());
         }
         cx.need_equal(&sum(&self.sections)?, of, wrong)?;
-        self.sections.iter().try_for_each(|size| cx.need_positive(size, wrong))?;
+        // A symbol is the size of a value, which may have no elements.
+        let computed = self.sections.iter().filter(|size| size.as_symbol().is_none());
+        computed.into_iter().try_for_each(|size| cx.need_positive(size, wrong))?;
         let part = |size: &Dim| {
             let mut part = cx.ty(0).clone();
             part.dims[at] = size.clone();
