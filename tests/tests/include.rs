@@ -105,7 +105,7 @@ fn saved(name: &str) -> Array<f32, IxDyn> {
 /// Pictures that are bright on the left, or on the right.
 fn halves() -> Vec<cells::cost::Row> {
     let picture = |k: usize| {
-        let bright = |x: usize| if (x < 3) == (k % 2 == 0) { 1.0 } else { -1.0 };
+        let bright = |x: usize| if (x < 3) == k.is_multiple_of(2) { 1.0 } else { -1.0 };
         let image = [std::array::from_fn(|y| {
             std::array::from_fn(|x| bright(x) + ((k * 7 + y * 3 + x) % 5) as f32 * 0.1)
         })];
