@@ -132,7 +132,7 @@ impl Network<Dynamic> {
 
 impl<B: Backend> Parameters<B> {
     /// Takes the values of a model that PaddlePaddle saved, or of one in ONNX, by the names that its parameters have. `path` is
-    /// what [`Network::load`] takes. A network that [`include_model!`](crate::include_model!) or `paddle decompile` made of the
+    /// what [`Network::load`] takes. A network that `include_model!` or `paddle decompile` made of the
     /// model has these names. An error changes nothing.
     ///
     /// ```

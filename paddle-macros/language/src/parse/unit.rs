@@ -87,10 +87,9 @@ impl Parser<'_> {
         payloads: Vec<Payload>,
         files: Files,
     ) -> Source {
-        let mut network = Network::default();
+        let mut network = Network { files, ..Network::default() };
         #[cfg(feature = "include")]
-        let syntax = self.included(syntax, uses, &files, &mut network.included);
-        network.files = files;
+        let syntax = self.included(syntax, uses, &network.files, &mut network.included);
         let names = uses.iter().map(|import| (import.name.clone(), import.tokens())).collect();
         let imports = self.imports(names, payloads, &mut network);
         match &syntax {
