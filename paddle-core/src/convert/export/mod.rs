@@ -23,9 +23,8 @@ pub struct Export {
 /// Writes a program and its parameters for the real PaddlePaddle 2.6. Values of `params` that belong to no parameter of
 /// the program are left out.
 ///
-/// PaddlePaddle's executor runs all exported programs. Its predictor runs programs with loops or branches on rows only
-/// with `config.switch_ir_optim(False)`: some of its passes fail on them, and its oneDNN kernels pass layouts of their
-/// own to the operators that split rows. Sequences of sequences are fed with the offsets of both levels.
+/// PaddlePaddle's executor and its default predictor run loops and branches on rows, too. Sequences of sequences are fed with the
+/// offsets of both levels. A sequence with more tokens than it is padded to is an error here, and cut off there.
 pub fn export(program: &Program, params: &BTreeMap<String, TensorRecord>) -> Result<Export, ExportError> {
     let mut inference = program.clone();
     test_mode(&mut inference);

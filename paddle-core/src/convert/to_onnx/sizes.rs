@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::graph::Writer;
 use crate::convert::export::LegaliseError;
-use crate::program::{Arithmetic, Dim, RowsId, SymbolId, Type};
+use crate::program::{Arithmetic, Dim, RowOrigin, RowsId, SymbolId, Type};
 use crate::wire::onnx::AttributeProto;
 
 impl Writer<'_> {
@@ -40,6 +40,9 @@ impl Writer<'_> {
         }
         let spaces = self.program.row_spaces();
         let rows = spaces.iter().position(|rows| rows.size == symbol).map(|at| RowsId(at as u32))?;
+        if let RowOrigin::Fixed(count) = self.program.row_space(rows).origin {
+            return Some(self.ints(&[count.into()]));
+        }
         let stored = self.program.before_loops(rows);
         if stored != rows {
             return self.symbol(self.program.row_space(stored).size);
