@@ -11,9 +11,21 @@ pub const VARIABLE: &str = "PADDLE_ISA";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Isa {
     level: Level,
-    /// Whether there are dot products of bf16 numbers: AVX-512 BF16, which Cooper Lake, Sapphire Rapids and Zen 4 have.
-    /// Kernels are not compiled for them, but for two functions of `pairs`.
-    dots: bool,
+    /// What multiplies bf16 numbers. Kernels are not compiled for these instructions, but for a few functions of `pairs` and `amx`.
+    bf16: Bf16,
+}
+
+/// The instructions for products of bf16 numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bf16 {
+    /// None but those for `f32`.
+    Numbers,
+    /// Dot products of pairs: AVX-512 BF16, which Cooper Lake, Sapphire Rapids and Zen 4 have.
+    #[cfg(target_arch = "x86_64")]
+    Dots,
+    /// Products of tiles: AMX, which Sapphire Rapids has.
+    #[cfg(target_arch = "x86_64")]
+    Tiles,
 }
 
 /// The instruction sets for which kernels are compiled.
@@ -66,15 +78,20 @@ impl Level {
         }
     }
 
-    /// Whether this machine has instructions of this level for dot products of bf16 numbers.
-    fn has_dots(self) -> bool {
-        match self {
+    /// What of this level multiplies bf16 numbers on this machine, best first.
+    fn bf16(self) -> impl Iterator<Item = Bf16> {
+        let all = match self {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => is_x86_feature_detected!("avx512bf16"),
+            Level::Avx512 => [
+                super::amx::is_permitted().then_some(Bf16::Tiles),
+                is_x86_feature_detected!("avx512bf16").then_some(Bf16::Dots),
+                Some(Bf16::Numbers),
+            ],
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => false,
-            Level::Portable => false,
-        }
+            Level::Avx2 => [Some(Bf16::Numbers), None, None],
+            Level::Portable => [Some(Bf16::Numbers), None, None],
+        };
+        all.into_iter().flatten()
     }
 }
 
@@ -95,26 +112,27 @@ impl Isa {
     /// The instruction sets that this machine has, best first.
     pub fn available() -> impl Iterator<Item = Isa> {
         let levels = Level::ALL.iter().copied().filter(|level| level.is_supported());
-        levels.flat_map(|level| {
-            let with_dots = level.has_dots().then_some(Isa { level, dots: true });
-            with_dots.into_iter().chain([Isa { level, dots: false }])
-        })
+        levels.flat_map(|level| level.bf16().map(move |bf16| Isa { level, bf16 }))
     }
 
     /// The name, as in `PADDLE_ISA`.
     pub fn name(self) -> &'static str {
-        if self.dots { "avx512bf16" } else { self.level.name() }
+        match self.bf16 {
+            #[cfg(target_arch = "x86_64")]
+            Bf16::Tiles => "amx",
+            #[cfg(target_arch = "x86_64")]
+            Bf16::Dots => "avx512bf16",
+            Bf16::Numbers => self.level.name(),
+        }
     }
 
     pub(crate) fn level(self) -> Level {
         self.level
     }
 
-    /// Whether there are instructions for dot products of bf16 numbers. It is never so in a copy of a kernel, which knows
-    /// its level alone.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn has_dots(self) -> bool {
-        self.dots
+    /// What multiplies bf16 numbers. In a copy of a kernel, which knows its level alone, it is always [`Bf16::Numbers`].
+    pub(crate) fn bf16(self) -> Bf16 {
+        self.bf16
     }
 
     /// The instruction set that a copy of a kernel is compiled for: in the copy it is known, so that calls of other
@@ -123,7 +141,7 @@ impl Isa {
     /// # Safety
     /// The machine has the instruction set.
     pub(crate) const unsafe fn of_copy(level: Level) -> Isa {
-        Isa { level, dots: false }
+        Isa { level, bf16: Bf16::Numbers }
     }
 }
 

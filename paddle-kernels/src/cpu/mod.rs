@@ -2,6 +2,8 @@
 #![allow(unsafe_code, reason = "sees elements as bytes")]
 
 mod along_axis;
+#[cfg(target_arch = "x86_64")]
+mod amx;
 mod broadcast;
 mod channels;
 mod epilogue;

@@ -6,7 +6,7 @@
 //! the last pair has a zero.
 //!
 //! Processors with AVX-512 BF16 multiply pairs by one instruction, which takes and gives zero for numbers below the smallest
-//! normal one. Elsewhere a pair is two multiply-adds of its halves.
+//! normal one. Elsewhere a pair is two multiply-adds of its halves. Where there are tiles, [`amx`](super::amx) multiplies instead.
 #![allow(unsafe_code, reason = "vector instructions, and matrices through raw pointers")]
 
 mod pack;
@@ -15,7 +15,7 @@ mod pack;
 use std::arch::x86_64::*;
 
 pub(super) use self::pack::{Pairing, Way};
-use super::isa::{Isa, Level};
+use super::isa::{Bf16, Isa, Level};
 use super::matmul::Gemm;
 use super::vector::{Element, Factor, FactorWork, Factors, Lanes, Register, Vector};
 #[cfg(target_arch = "x86_64")]
@@ -62,7 +62,7 @@ impl Factor for Pair {
         unsafe {
             match isa.level() {
                 #[cfg(target_arch = "x86_64")]
-                Level::Avx512 if isa.has_dots() => avx512bf16(work),
+                Level::Avx512 if isa.bf16() != Bf16::Numbers => avx512bf16(work),
                 #[cfg(target_arch = "x86_64")]
                 Level::Avx512 => avx512(work),
                 #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,5 @@
-//! The operators `matmul_v2` and `contract`, computed by [`crate::cpu::matmul`]. In bf16 both factors are packed to pairs before.
+//! The operators `matmul_v2` and `contract`, computed by [`crate::cpu::matmul`]. In bf16 both factors are packed to pairs before, or
+//! to the tiles of [`crate::cpu::amx`], which multiplies them, where the machine has them.
 #![allow(unsafe_code, reason = "calls the matrix product")]
 
 use std::marker::PhantomData;
@@ -9,7 +10,11 @@ use paddle_core::ops::Contract;
 use paddle_core::plan::{Extent, KernelError, Precision, Unsupported};
 
 use super::Compile;
+#[cfg(target_arch = "x86_64")]
+use crate::cpu::amx;
 use crate::cpu::epilogue::Finish;
+#[cfg(target_arch = "x86_64")]
+use crate::cpu::isa::Bf16;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::matmul::Matmul;
 use crate::cpu::number::Float;
@@ -41,7 +46,7 @@ struct Exact<T> {
 /// Products of `f32` numbers that are rounded to bf16.
 struct Rounded {
     products: Products,
-    /// The factors in pairs.
+    /// The factors in pairs, or the second one in tiles.
     pairs: [Scratch<Pair>; 2],
     /// Whether the factors are constants, which need not be packed for each launch.
     constant: [bool; 2],
@@ -140,6 +145,11 @@ impl Body for Rounded {
         let (reads, writes) = operands.split();
         let (from, c) = ([reads.get::<f32>(0), reads.get::<f32>(1)], writes.one::<f32>());
         batch.check(from.map(<[f32]>::len), c.len());
+        #[cfg(target_arch = "x86_64")]
+        if machine.isa.bf16() == Bf16::Tiles {
+            let version = version.filter(|_| self.constant[1]);
+            return Ok(batch.run_by_tiles(machine, from, (&self.pairs[1], version), c, finish)?);
+        }
         let halved = Batch { product: Matmul { k: batch.product.k.div_ceil(2), ..batch.product }, ..batch };
         let packed = |side: usize, work: &mut dyn FnMut(&[Pair])| -> Result<(), OutOfMemory> {
             let pairing = batch.pairing(side);
@@ -209,29 +219,59 @@ impl Batch {
         let Batch { product, count, .. } = *self;
         let Matmul { m, n, k, .. } = product;
         let (from, to) = ([a.as_ptr(), b.as_ptr()], Shared(c.as_mut_ptr()));
-        let steps = &self.steps[..self.axes];
-        let starts = |index: usize| {
-            let (mut rest, mut starts) = (index, [0, 0]);
-            for (extent, step) in steps {
-                let at = rest % extent;
-                rest /= extent;
-                starts = [starts[0] + at * step[0], starts[1] + at * step[1]];
-            }
-            [starts[0] * m * k, starts[1] * k * n]
+        let starts = |index| {
+            let [a, b] = self.factors(index);
+            [a * m * k, b * k * n]
         };
         // SAFETY: the slices have as many matrices of these sizes as are counted, and C is borrowed exclusively.
         unsafe {
-            match steps {
-                [] if product.has_whole_rows::<T>() => {
+            match self.axes {
+                0 if product.has_whole_rows::<T>() => {
                     product.run(machine, from, to.0, false, &|rows, _| {
                         finish.part(to.at(0), rows.start * n..rows.end * n);
                     });
                     return;
                 }
-                [] => product.run(machine, from, to.0, false, &|_, _| {}),
+                0 => product.run(machine, from, to.0, false, &|_, _| {}),
                 _ => product.run_many(machine, from, to.0, count, &starts),
             }
         }
         finish.all(&machine.team, c);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn run_by_tiles(
+        &self,
+        machine: &Machine,
+        [left, b]: [&[f32]; 2],
+        (scratch, version): (&Scratch<Pair>, Option<u64>),
+        c: &mut [f32],
+        finish: Finish<'_>,
+    ) -> Result<(), OutOfMemory> {
+        let Batch { product, count, held, .. } = *self;
+        let pack = |pairs: &mut [Pair]| amx::pack_right(machine, &product, held[1], b, pairs);
+        let work = |right: &mut [Pair]| {
+            let products =
+                amx::Products { product, count, left, right, factors: &|index| self.factors(index) };
+            let to = Shared(c.as_mut_ptr());
+            // SAFETY: C is borrowed exclusively, and has as many products of these sizes; each part is finished once it is final.
+            let is_finished =
+                unsafe { products.run(machine, to.0, &|elements| finish.part(to.at(0), elements)) };
+            if !is_finished {
+                finish.all(&machine.team, c);
+            }
+        };
+        scratch.lend_made(held[1] * amx::packed_len(&product), version, pack, work)
+    }
+
+    /// The two factors of a product, by their numbers.
+    fn factors(&self, index: usize) -> [usize; 2] {
+        let (mut rest, mut factors) = (index, [0, 0]);
+        for (extent, step) in &self.steps[..self.axes] {
+            let at = rest % extent;
+            rest /= extent;
+            factors = [factors[0] + at * step[0], factors[1] + at * step[1]];
+        }
+        factors
     }
 }

@@ -1,0 +1,371 @@
+//! Products of `f32` numbers that are rounded to bf16, by AMX, Intel's instructions for matrices.
+//!
+//! A tile is a register of 16 rows of 16 pairs, or of 16 sums. One instruction adds the product of two tiles to a third: of 16 rows and
+//! 16 columns, along 32 elements of the inner dimension. It first adds up the products of the first numbers of all 16 pairs, and those
+//! of the second ones, and adds both to the sums. So the bits of an element depend on its row of A and its column of B alone, as in other
+//! products (see [`matmul`](super::matmul)), but they are not those that other instructions give. Numbers below the smallest normal one count as zero.
+//!
+//! The factors are packed to tiles: B as a whole, before the product, and the rows of A that a thread multiplies, by that thread.
+//! Elements beyond a factor are zero.
+#![allow(unsafe_code, reason = "instructions for tiles, and matrices through raw pointers")]
+
+mod pack;
+mod permission;
+
+use std::arch::asm;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+use self::pack::{Lines, Row};
+pub(super) use self::permission::is_permitted;
+use super::kernel::Machine;
+use super::matmul::Matmul;
+use super::pairs::Pair;
+use super::shared::Shared;
+
+/// The rows and the columns of a tile.
+const SIDE: usize = 16;
+/// The pairs of a tile.
+const TILE: usize = SIDE * SIDE;
+/// The elements of the inner dimension that a tile has.
+const DEPTH: usize = 2 * SIDE;
+/// The rows and the columns of a block of C: two tiles each, so that each tile that is loaded is multiplied twice.
+const BLOCK: usize = 2 * SIDE;
+/// The tiles of the inner dimension that are multiplied before the next rows of B: those of two rows of A fill two thirds of the
+/// first-level cache, and B passes by.
+const MOST_TILES: usize = 16;
+/// About so many pairs are packed at once: a few microseconds of work.
+const PIECE: usize = 1 << 14;
+/// Fewer multiply-adds than this are not worth a team: they take a few microseconds on one thread.
+const WORTH_A_TEAM: usize = 1 << 20;
+
+/// The tiles that `elements` of the inner dimension fill.
+fn deep(elements: usize) -> usize {
+    elements.div_ceil(DEPTH)
+}
+
+/// The pairs to which a right factor is packed: for each two tiles of columns, for all tiles of the inner dimension, both tiles.
+pub(super) fn packed_len(product: &Matmul) -> usize {
+    product.n.div_ceil(BLOCK) * deep(product.k) * 2 * TILE
+}
+
+/// Packs `matrices` right factors, which are one behind the other.
+pub(super) fn pack_right(
+    machine: &Machine,
+    product: &Matmul,
+    matrices: usize,
+    from: &[f32],
+    to: &mut [Pair],
+) {
+    let Matmul { n, k, trans_b, .. } = *product;
+    let tiles = deep(k);
+    assert_eq!([from.len(), to.len()], [matrices * n * k, matrices * packed_len(product)]);
+    let across = n.div_ceil(BLOCK);
+    // Panels that are short are packed together.
+    let panels = matrices * across;
+    let at_once = (PIECE / (tiles * 2 * TILE).max(1)).max(1);
+    let shared = Shared(to.as_mut_ptr());
+    machine.team.run_if(panels > at_once, panels.div_ceil(at_once), &|piece| {
+        for panel in piece * at_once..panels.min((piece + 1) * at_once) {
+            let (matrix, column) = (panel / across, panel % across * BLOCK);
+            let start = from[matrix * n * k..].as_ptr();
+            let lines = match trans_b {
+                true => Lines { start, line: k, inner: 1, lines: n, depth: k },
+                false => Lines { start, line: 1, inner: n, lines: n, depth: k },
+            };
+            // SAFETY: there is an `Isa` with tiles only where the machine has them. The panel is this piece's own, the factor
+            // has these lines.
+            unsafe { lines.pack(column, 0..tiles, Row::Pairs, shared.at(panel * tiles * 2 * TILE)) };
+        }
+    });
+}
+
+/// Products with packed right factors.
+pub(super) struct Products<'a> {
+    pub(super) product: Matmul,
+    pub(super) count: usize,
+    /// The left factors, and the packed right ones, one behind the other.
+    pub(super) left: &'a [f32],
+    pub(super) right: &'a [Pair],
+    /// The two factors of a product.
+    pub(super) factors: &'a (dyn Fn(usize) -> [usize; 2] + Sync),
+}
+
+impl Products<'_> {
+    /// The blocks of columns that are one tile of work. What a thread computes are whole rows, for which it packs the left factor once,
+    /// if there are enough of them for the team.
+    fn columns_at_once(&self, machine: &Machine) -> usize {
+        let Matmul { m, n, .. } = self.product;
+        let (bands, panels) = (self.count * m.div_ceil(BLOCK), n.div_ceil(BLOCK).max(1));
+        let parts = match machine.team.threads() {
+            1 => 1,
+            threads => (2 * threads).div_ceil(bands.max(1)).min(panels),
+        };
+        panels.div_ceil(parts)
+    }
+
+    /// Computes all products, one behind the other in `c`. As soon as rows of C are final, `finish` is called with their elements, if what threads compute are whole rows:
+    /// otherwise it is not called, and the result is false.
+    ///
+    /// # Safety
+    /// `c` is valid for writing as many products, on any thread, and nothing else touches it meanwhile.
+    pub(super) unsafe fn run(
+        &self,
+        machine: &Machine,
+        c: *mut f32,
+        finish: &(dyn Fn(Range<usize>) + Sync),
+    ) -> bool {
+        let Products { product, count, left, right, factors } = *self;
+        let Matmul { m, n, k, trans_a, .. } = product;
+        let at_once = self.columns_at_once(machine);
+        let (bands, parts) = (m.div_ceil(BLOCK), n.div_ceil(BLOCK).div_ceil(at_once));
+        let is_whole = parts == 1;
+        let to = Shared(c);
+        let work = m.saturating_mul(n).saturating_mul(k).saturating_mul(count);
+        machine.team.run_if(work >= WORTH_A_TEAM, count * bands * parts, &|index| {
+            let (band, part) = (index / parts, index % parts);
+            let (at, rows) = (band / bands, band % bands * BLOCK);
+            let rows = rows..m.min(rows + BLOCK);
+            let columns = part * at_once * BLOCK..n.min((part + 1) * at_once * BLOCK);
+            let [a, b] = factors(at);
+            let start = left[a * m * k..].as_ptr();
+            let lines = match trans_a {
+                true => Lines { start, line: 1, inner: m, lines: m, depth: k },
+                false => Lines { start, line: k, inner: 1, lines: m, depth: k },
+            };
+            let packed = packed_len(&product);
+            let band = Band { lines, right: &right[b * packed..][..packed], columns: n };
+            // SAFETY: these rows and columns of this product are this tile's own.
+            unsafe { band.multiply(rows.clone(), columns, to.at(at * m * n)) };
+            if is_whole {
+                finish((at * m + rows.start) * n..(at * m + rows.end) * n);
+            }
+        });
+        is_whole
+    }
+}
+
+/// Some rows of a product.
+struct Band<'a> {
+    /// The rows of the left factor.
+    lines: Lines,
+    right: &'a [Pair],
+    /// The columns of C.
+    columns: usize,
+}
+
+impl Band<'_> {
+    /// Multiplies at most [`BLOCK`] rows with some columns, of which the first is at the beginning of a panel.
+    ///
+    /// # Safety
+    /// The machine has tiles, `c` is valid for writing these rows and columns, and nobody else touches them.
+    unsafe fn multiply(&self, rows: Range<usize>, columns: Range<usize>, c: *mut f32) {
+        let tiles = deep(self.lines.depth);
+        let step = self.columns;
+        if tiles == 0 {
+            for row in rows {
+                // SAFETY: the caller's.
+                unsafe { c.add(row * step + columns.start).write_bytes(0, columns.len()) };
+            }
+            return;
+        }
+        let mut packed = Packed(MaybeUninit::uninit());
+        let packed = (&raw mut packed).cast::<Pair>();
+        // SAFETY: the caller's; `packed` has room for the most tiles of two rows.
+        unsafe {
+            let in_use = Configured::new();
+            for first in (0..tiles).step_by(MOST_TILES) {
+                let chunk = first..tiles.min(first + MOST_TILES);
+                self.lines.pack(rows.start, chunk.clone(), Row::Lines, packed);
+                for column in columns.clone().step_by(BLOCK) {
+                    let right = self.right[(column / BLOCK * tiles + first) * 2 * TILE..].as_ptr();
+                    let size = [rows.len(), BLOCK.min(columns.end - column)];
+                    let c = c.add(rows.start * step + column);
+                    in_use.block([packed, right], chunk.len(), (c, step), size, first > 0);
+                }
+            }
+        }
+    }
+}
+
+/// Two rows of tiles of the left factor.
+#[repr(align(64))]
+struct Packed(
+    #[allow(dead_code, reason = "written and read through its pointer")]
+    MaybeUninit<[Pair; MOST_TILES * 2 * TILE]>,
+);
+
+/// The sums of a block.
+#[repr(align(64))]
+struct Sums([f32; BLOCK * BLOCK]);
+
+/// This thread's tiles, while they are in use.
+struct Configured(PhantomData<*const ()>);
+
+impl Configured {
+    /// Gives all tiles 16 rows of 64 bytes.
+    ///
+    /// # Safety
+    /// The machine has tiles, and this thread does not use them yet.
+    unsafe fn new() -> Configured {
+        #[repr(C, align(64))]
+        struct Config {
+            palette: u8,
+            start: u8,
+            reserved: [u8; 14],
+            bytes: [u16; 16],
+            rows: [u8; 16],
+        }
+        static ALL: Config = Config {
+            palette: 1,
+            start: 0,
+            reserved: [0; 14],
+            bytes: [64, 64, 64, 64, 64, 64, 64, 64, 0, 0, 0, 0, 0, 0, 0, 0],
+            rows: [16, 16, 16, 16, 16, 16, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0],
+        };
+        // SAFETY: the caller's. Nothing is written but the tiles, which the compiler does not use.
+        unsafe {
+            asm!("ldtilecfg [{}]", in(reg) &raw const ALL, options(nostack, readonly, preserves_flags));
+        }
+        Configured(PhantomData)
+    }
+
+    /// Computes a block of C, whose rows are `step` elements apart, from `depth` tiles of two rows and of two columns.
+    ///
+    /// # Safety
+    /// As many tiles are there, and the block is valid for writing; if it is added to, for reading.
+    unsafe fn block(
+        &self,
+        tiles: [*const Pair; 2],
+        depth: usize,
+        (c, step): (*mut f32, usize),
+        size: [usize; 2],
+        add: bool,
+    ) {
+        // SAFETY: the caller's. The sums are a whole block, of which the part that is in C is copied.
+        unsafe {
+            if size == [BLOCK; 2] {
+                return self.whole(tiles, depth, (c, step), add);
+            }
+            let mut sums = Sums([0.0; BLOCK * BLOCK]);
+            let to = sums.0.as_mut_ptr();
+            let [rows, columns] = size;
+            if add {
+                for row in 0..rows {
+                    c.add(row * step).copy_to_nonoverlapping(to.add(row * BLOCK), columns);
+                }
+            }
+            if rows <= SIDE {
+                self.upper(tiles, depth, (to, BLOCK), add);
+            } else {
+                self.whole(tiles, depth, (to, BLOCK), add);
+            }
+            for row in 0..rows {
+                to.add(row * BLOCK).copy_to_nonoverlapping(c.add(row * step), columns);
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for [`block`](Self::block), of a block with all rows and columns.
+    unsafe fn whole(&self, [a, b]: [*const Pair; 2], depth: usize, (c, step): (*mut f32, usize), add: bool) {
+        // SAFETY: the caller's. All that is read and written are the two factors' tiles and the block.
+        unsafe {
+            asm!(
+                "test {add}, {add}",
+                "jz 2f",
+                "tileloadd tmm0, [{c} + {step}]",
+                "tileloadd tmm1, [{c} + {step} + 64]",
+                "tileloadd tmm2, [{lower} + {step}]",
+                "tileloadd tmm3, [{lower} + {step} + 64]",
+                "jmp 3f",
+                "2:",
+                "tilezero tmm0",
+                "tilezero tmm1",
+                "tilezero tmm2",
+                "tilezero tmm3",
+                "3:",
+                "tileloadd tmm4, [{a} + {row}]",
+                "tileloadd tmm6, [{b} + {row}]",
+                "tileloadd tmm7, [{b} + {row} + 1024]",
+                "tileloadd tmm5, [{a} + {row} + 1024]",
+                "tdpbf16ps tmm0, tmm4, tmm6",
+                "tdpbf16ps tmm1, tmm4, tmm7",
+                "tdpbf16ps tmm2, tmm5, tmm6",
+                "tdpbf16ps tmm3, tmm5, tmm7",
+                "add {a}, 2048",
+                "add {b}, 2048",
+                "dec {depth}",
+                "jnz 3b",
+                "tilestored [{c} + {step}], tmm0",
+                "tilestored [{c} + {step} + 64], tmm1",
+                "tilestored [{lower} + {step}], tmm2",
+                "tilestored [{lower} + {step} + 64], tmm3",
+                add = in(reg) usize::from(add),
+                a = inout(reg) a => _,
+                b = inout(reg) b => _,
+                depth = inout(reg) depth => _,
+                c = in(reg) c,
+                lower = in(reg) c.add(SIDE * step),
+                step = in(reg) step * size_of::<f32>(),
+                row = in(reg) SIDE * size_of::<Pair>(),
+                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+                options(nostack),
+            );
+        }
+    }
+
+    /// Like [`whole`](Self::whole), of the upper half of a block.
+    ///
+    /// # Safety
+    /// As for `whole`.
+    unsafe fn upper(&self, [a, b]: [*const Pair; 2], depth: usize, (c, step): (*mut f32, usize), add: bool) {
+        // SAFETY: the caller's. All that is read and written are the two factors' tiles and the half of the block.
+        unsafe {
+            asm!(
+                "test {add}, {add}",
+                "jz 2f",
+                "tileloadd tmm0, [{c} + {step}]",
+                "tileloadd tmm1, [{c} + {step} + 64]",
+                "jmp 3f",
+                "2:",
+                "tilezero tmm0",
+                "tilezero tmm1",
+                "3:",
+                "tileloadd tmm4, [{a} + {row}]",
+                "tileloadd tmm6, [{b} + {row}]",
+                "tileloadd tmm7, [{b} + {row} + 1024]",
+                "tdpbf16ps tmm0, tmm4, tmm6",
+                "tdpbf16ps tmm1, tmm4, tmm7",
+                "add {a}, 2048",
+                "add {b}, 2048",
+                "dec {depth}",
+                "jnz 3b",
+                "tilestored [{c} + {step}], tmm0",
+                "tilestored [{c} + {step} + 64], tmm1",
+                add = in(reg) usize::from(add),
+                a = inout(reg) a => _,
+                b = inout(reg) b => _,
+                depth = inout(reg) depth => _,
+                c = in(reg) c,
+                step = in(reg) step * size_of::<f32>(),
+                row = in(reg) SIDE * size_of::<Pair>(),
+                out("tmm0") _, out("tmm1") _, out("tmm4") _, out("tmm6") _, out("tmm7") _,
+                options(nostack),
+            );
+        }
+    }
+}
+
+impl Drop for Configured {
+    fn drop(&mut self) {
+        // SAFETY: the machine has tiles, and nobody needs what is in them. Tiles in use slow the processor down, and are saved whenever
+        // the system takes a thread off it.
+        unsafe { asm!("tilerelease", options(nostack, nomem, preserves_flags)) };
+    }
+}
+
+#[cfg(test)]
+mod tests;

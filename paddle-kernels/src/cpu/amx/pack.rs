@@ -1,0 +1,156 @@
+//! Packing: numbers are rounded to bf16, and become tiles.
+#![allow(unsafe_code, reason = "vector instructions, and matrices through raw pointers")]
+
+use std::arch::x86_64::*;
+use std::ops::Range;
+
+use super::{DEPTH, SIDE, TILE};
+use crate::cpu::pairs::Pair;
+
+/// A factor as lines along the inner dimension: the rows of a left factor, the columns of a right one. Element `i` of line `j` is
+/// `start[j * line + i * inner]`; one of the steps is 1.
+#[derive(Clone, Copy)]
+pub(super) struct Lines {
+    pub(super) start: *const f32,
+    pub(super) line: usize,
+    pub(super) inner: usize,
+    /// The number of lines, and of the elements of each.
+    pub(super) lines: usize,
+    pub(super) depth: usize,
+}
+
+// SAFETY: a factor is only read, and those who make one answer for its memory.
+unsafe impl Sync for Lines {}
+
+/// What a row of a tile is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Row {
+    /// A line: of a left factor.
+    Lines,
+    /// The same pair of each line: of a right factor.
+    Pairs,
+}
+
+impl Lines {
+    /// Packs the lines from `first` on: for each of some tiles of the inner dimension, two tiles, of 16 lines each. Lines and elements that
+    /// the factor does not have are zero.
+    ///
+    /// # Safety
+    /// The machine has AVX-512 BF16, the lines can be read, and `to` is valid for writing as many tiles.
+    #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+    pub(super) unsafe fn pack(&self, first: usize, tiles: Range<usize>, row: Row, to: *mut Pair) {
+        let mut to = to;
+        for tile in tiles {
+            for first in [first, first + SIDE] {
+                let lines = self.lines.saturating_sub(first).min(SIDE);
+                let depth = (self.depth - tile * DEPTH).min(DEPTH);
+                let start = self.start.wrapping_add(first * self.line + tile * DEPTH * self.inner);
+                // SAFETY: the caller's; what is read is inside of the lines.
+                unsafe {
+                    let (registers, has) = match self.inner {
+                        1 => (along(start, self.line, [lines, depth]), Row::Lines),
+                        _ => (across(start, self.inner, [lines, depth]), Row::Pairs),
+                    };
+                    let registers = if has == row { registers } else { transposed(registers) };
+                    for (at, register) in registers.into_iter().enumerate() {
+                        _mm512_storeu_si512(to.add(at * SIDE).cast(), register);
+                    }
+                    to = to.add(TILE);
+                }
+            }
+        }
+    }
+}
+
+/// The mask of the first `count` lanes, of 16 at most.
+fn first_lanes(count: usize) -> u16 {
+    ((1u32 << count.min(SIDE)) - 1) as u16
+}
+
+/// The pairs of each line, whose elements are neighbours.
+///
+/// # Safety
+/// The machine has AVX-512 BF16, and the lines have as many elements.
+#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+#[inline]
+unsafe fn along(start: *const f32, step: usize, [lines, depth]: [usize; 2]) -> [__m512i; SIDE] {
+    let mut registers = [_mm512_setzero_si512(); SIDE];
+    let [low, high] = [first_lanes(depth), first_lanes(depth.saturating_sub(SIDE))];
+    for (at, register) in registers.iter_mut().enumerate().take(lines) {
+        let from = start.wrapping_add(at * step);
+        // SAFETY: the masks leave out what is behind the line. Thirty-two bf16 numbers are sixteen pairs.
+        unsafe {
+            let [low, high] = [(low, from), (high, from.wrapping_add(SIDE))]
+                .map(|(mask, from)| _mm512_maskz_loadu_ps(mask, from));
+            *register = std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(high, low));
+        }
+    }
+    registers
+}
+
+/// The same pair of all lines, whose elements of the same number are neighbours.
+///
+/// # Safety
+/// As for [`along`].
+#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+#[inline]
+unsafe fn across(start: *const f32, step: usize, [lines, depth]: [usize; 2]) -> [__m512i; SIDE] {
+    // The numbers of two registers in turn.
+    const IN_TURN: [i16; 32] = {
+        let mut order = [0; 32];
+        let mut at = 0;
+        while at < 32 {
+            order[at] = (at / 2 + at % 2 * SIDE) as i16;
+            at += 1;
+        }
+        order
+    };
+    let mut registers = [_mm512_setzero_si512(); SIDE];
+    let mask = first_lanes(lines);
+    for (at, register) in registers.iter_mut().enumerate().take(depth.div_ceil(2)) {
+        let from = start.wrapping_add(2 * at * step);
+        // SAFETY: the masks leave out what is behind the lines. Thirty-two bf16 numbers are sixteen pairs.
+        unsafe {
+            let order = _mm512_loadu_si512(IN_TURN.as_ptr().cast());
+            let second = if 2 * at + 1 < depth { mask } else { 0 };
+            let [first, second] = [(mask, from), (second, from.wrapping_add(step))]
+                .map(|(mask, from)| _mm512_maskz_loadu_ps(mask, from));
+            let rounded = std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(second, first));
+            *register = _mm512_permutexvar_epi16(order, rounded);
+        }
+    }
+    registers
+}
+
+/// Sixteen registers of sixteen lanes: lane `i` of register `j` becomes lane `j` of register `i`.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn transposed(rows: [__m512i; SIDE]) -> [__m512i; SIDE] {
+    let mut twos = rows;
+    for at in (0..SIDE).step_by(2) {
+        twos[at] = _mm512_unpacklo_epi32(rows[at], rows[at + 1]);
+        twos[at + 1] = _mm512_unpackhi_epi32(rows[at], rows[at + 1]);
+    }
+    // Within each quarter of a register, four lanes of four rows.
+    let mut fours = twos;
+    for at in (0..SIDE).step_by(4) {
+        for half in 0..2 {
+            fours[at + 2 * half] = _mm512_unpacklo_epi64(twos[at + half], twos[at + half + 2]);
+            fours[at + 2 * half + 1] = _mm512_unpackhi_epi64(twos[at + half], twos[at + half + 2]);
+        }
+    }
+    let mut eights = fours;
+    for at in 0..4 {
+        for half in [0, 8] {
+            eights[half + at] = _mm512_shuffle_i32x4::<0b10_00_10_00>(fours[half + at], fours[half + at + 4]);
+            eights[half + at + 4] =
+                _mm512_shuffle_i32x4::<0b11_01_11_01>(fours[half + at], fours[half + at + 4]);
+        }
+    }
+    let mut columns = eights;
+    for at in 0..8 {
+        columns[at] = _mm512_shuffle_i32x4::<0b10_00_10_00>(eights[at], eights[at + 8]);
+        columns[at + 8] = _mm512_shuffle_i32x4::<0b11_01_11_01>(eights[at], eights[at + 8]);
+    }
+    columns
+}
