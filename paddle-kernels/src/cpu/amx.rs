@@ -59,24 +59,26 @@ pub(super) fn pack_right(
     to: &mut [Pair],
 ) {
     let Matmul { n, k, trans_b, .. } = *product;
-    let tiles = deep(k);
+    let (tiles, across) = (deep(k), n.div_ceil(BLOCK));
     assert_eq!([from.len(), to.len()], [matrices * n * k, matrices * packed_len(product)]);
-    let across = n.div_ceil(BLOCK);
-    // Panels that are short are packed together.
-    let panels = matrices * across;
-    let at_once = (PIECE / (tiles * 2 * TILE).max(1)).max(1);
+    // In the order of the factor in memory: a tile of the inner dimension for all columns, or columns for all of the inner dimension.
+    let (parts, pairs) = if trans_b { (across, tiles * 2 * TILE) } else { (tiles, across * 2 * TILE) };
+    let (count, at_once) = (matrices * parts, (PIECE / pairs.max(1)).max(1));
     let shared = Shared(to.as_mut_ptr());
-    machine.team.run_if(panels > at_once, panels.div_ceil(at_once), &|piece| {
-        for panel in piece * at_once..panels.min((piece + 1) * at_once) {
-            let (matrix, column) = (panel / across, panel % across * BLOCK);
+    machine.team.run_if(count > at_once, count.div_ceil(at_once), &|piece| {
+        for part in piece * at_once..count.min((piece + 1) * at_once) {
+            let (matrix, part) = (part / parts, part % parts);
             let start = from[matrix * n * k..].as_ptr();
-            let lines = match trans_b {
-                true => Lines { start, line: k, inner: 1, lines: n, depth: k },
-                false => Lines { start, line: 1, inner: n, lines: n, depth: k },
+            let (lines, panels, inner) = match trans_b {
+                true => (Lines { start, line: k, inner: 1, lines: n, depth: k }, part..part + 1, 0..tiles),
+                false => (Lines { start, line: 1, inner: n, lines: n, depth: k }, 0..across, part..part + 1),
             };
-            // SAFETY: there is an `Isa` with tiles only where the machine has them. The panel is this piece's own, the factor
-            // has these lines.
-            unsafe { lines.pack(column, 0..tiles, Row::Pairs, shared.at(panel * tiles * 2 * TILE)) };
+            for panel in panels {
+                let at = ((matrix * across + panel) * tiles + inner.start) * 2 * TILE;
+                // SAFETY: there is an `Isa` with tiles only where the machine has them. These tiles of the panel are this
+                // piece's own, and the factor has these lines.
+                unsafe { lines.pack(panel * BLOCK, inner.clone(), Row::Pairs, shared.at(at)) };
+            }
         }
     });
 }
