@@ -114,7 +114,7 @@ impl Operation for Conv2d {
                 inputs: &[Slot::of("Input"), Slot::of("Filter")],
                 outputs: &[Slot::of("Output")],
                 accuracy: AccuracyClass::Accumulating("a sum of products"),
-                effects: Effects::ROW_WISE,
+                effects: Effects { products: true, ..Effects::ROW_WISE },
             }
         }
     }
@@ -192,7 +192,7 @@ impl Operation for Conv2dGrad {
                         ],
                         outputs: &[Slot::of("Input@GRAD")],
                         accuracy: AccuracyClass::Accumulating("a sum of products"),
-                        effects: Effects::ROW_WISE,
+                        effects: Effects { products: true, ..Effects::ROW_WISE },
                     }
                 }
             }
@@ -208,7 +208,7 @@ impl Operation for Conv2dGrad {
                         ],
                         outputs: &[Slot::of("Filter@GRAD")],
                         accuracy: AccuracyClass::Accumulating("a sum of products"),
-                        effects: Effects::PURE,
+                        effects: Effects { products: true, ..Effects::PURE },
                     }
                 }
             }

@@ -86,7 +86,7 @@ impl Operation for Conv2dTranspose {
                 inputs: &[Slot::of("Input"), Slot::of("Filter")],
                 outputs: &[Slot::of("Output")],
                 accuracy: AccuracyClass::Accumulating("a sum of products"),
-                effects: Effects::ROW_WISE,
+                effects: Effects { products: true, ..Effects::ROW_WISE },
             }
         }
     }

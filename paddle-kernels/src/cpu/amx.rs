@@ -6,7 +6,7 @@
 //! products (see [`matmul`](super::matmul)), but they are not those that other instructions give. Numbers below the smallest normal one count as zero.
 //!
 //! The factors are packed to tiles: B as a whole, before the product, and the rows of A that a thread multiplies, by that thread.
-//! Elements beyond a factor are zero.
+//! Elements beyond a factor are zero. Convolutions pack what they meet, and use the same blocks.
 #![allow(unsafe_code, reason = "instructions for tiles, and matrices through raw pointers")]
 
 mod pack;
@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use self::pack::{Lines, Row};
+pub(super) use self::pack::{Lines, Row, transposed};
 pub(super) use self::permission::is_permitted;
 use super::kernel::Machine;
 use super::matmul::Matmul;
@@ -25,16 +25,16 @@ use super::pairs::Pair;
 use super::shared::Shared;
 
 /// The rows and the columns of a tile.
-const SIDE: usize = 16;
+pub(super) const SIDE: usize = 16;
 /// The pairs of a tile.
-const TILE: usize = SIDE * SIDE;
+pub(super) const TILE: usize = SIDE * SIDE;
 /// The elements of the inner dimension that a tile has.
-const DEPTH: usize = 2 * SIDE;
+pub(super) const DEPTH: usize = 2 * SIDE;
 /// The rows and the columns of a block of C: two tiles each, so that each tile that is loaded is multiplied twice.
-const BLOCK: usize = 2 * SIDE;
+pub(super) const BLOCK: usize = 2 * SIDE;
 /// The tiles of the inner dimension that are multiplied before the next rows of B: those of two rows of A fill two thirds of the
 /// first-level cache, and B passes by.
-const MOST_TILES: usize = 16;
+pub(super) const MOST_TILES: usize = 16;
 /// About so many pairs are packed at once: a few microseconds of work.
 const PIECE: usize = 1 << 14;
 /// Fewer multiply-adds than this are not worth a team: they take a few microseconds on one thread.
@@ -172,8 +172,8 @@ impl Band<'_> {
             }
             return;
         }
-        let mut packed = Packed(MaybeUninit::uninit());
-        let packed = (&raw mut packed).cast::<Pair>();
+        let mut packed = Packed::new();
+        let packed = packed.tiles();
         // SAFETY: the caller's; `packed` has room for the most tiles of two rows.
         unsafe {
             let in_use = Configured::new();
@@ -191,26 +191,33 @@ impl Band<'_> {
     }
 }
 
-/// Two rows of tiles of the left factor.
+/// Two rows of tiles, or two columns of them.
 #[repr(align(64))]
-struct Packed(
-    #[allow(dead_code, reason = "written and read through its pointer")]
-    MaybeUninit<[Pair; MOST_TILES * 2 * TILE]>,
-);
+pub(super) struct Packed(MaybeUninit<[Pair; MOST_TILES * 2 * TILE]>);
+
+impl Packed {
+    pub(super) fn new() -> Packed {
+        Packed(MaybeUninit::uninit())
+    }
+
+    pub(super) fn tiles(&mut self) -> *mut Pair {
+        self.0.as_mut_ptr().cast()
+    }
+}
 
 /// The sums of a block.
 #[repr(align(64))]
 struct Sums([f32; BLOCK * BLOCK]);
 
 /// This thread's tiles, while they are in use.
-struct Configured(PhantomData<*const ()>);
+pub(super) struct Configured(PhantomData<*const ()>);
 
 impl Configured {
     /// Gives all tiles 16 rows of 64 bytes.
     ///
     /// # Safety
     /// The machine has tiles, and this thread does not use them yet.
-    unsafe fn new() -> Configured {
+    pub(super) unsafe fn new() -> Configured {
         #[repr(C, align(64))]
         struct Config {
             palette: u8,
@@ -237,7 +244,7 @@ impl Configured {
     ///
     /// # Safety
     /// As many tiles are there, and the block is valid for writing; if it is added to, for reading.
-    unsafe fn block(
+    pub(super) unsafe fn block(
         &self,
         tiles: [*const Pair; 2],
         depth: usize,
@@ -245,17 +252,36 @@ impl Configured {
         size: [usize; 2],
         add: bool,
     ) {
+        // SAFETY: the caller's.
+        unsafe {
+            match size {
+                [BLOCK, BLOCK] => self.whole(tiles, depth, (c, step), add),
+                _ => self.rows(tiles, depth, |row| c.add(row * step), size, add),
+            }
+        }
+    }
+
+    /// Like [`block`](Self::block), of rows that are anywhere.
+    ///
+    /// # Safety
+    /// As for `block`, of each row.
+    #[inline]
+    pub(super) unsafe fn rows(
+        &self,
+        tiles: [*const Pair; 2],
+        depth: usize,
+        c: impl Fn(usize) -> *mut f32,
+        size: [usize; 2],
+        add: bool,
+    ) {
         // SAFETY: the caller's. The sums are a whole block, of which the part that is in C is copied.
         unsafe {
-            if size == [BLOCK; 2] {
-                return self.whole(tiles, depth, (c, step), add);
-            }
             let mut sums = Sums([0.0; BLOCK * BLOCK]);
             let to = sums.0.as_mut_ptr();
             let [rows, columns] = size;
             if add {
                 for row in 0..rows {
-                    c.add(row * step).copy_to_nonoverlapping(to.add(row * BLOCK), columns);
+                    c(row).copy_to_nonoverlapping(to.add(row * BLOCK), columns);
                 }
             }
             if rows <= SIDE {
@@ -264,7 +290,7 @@ impl Configured {
                 self.whole(tiles, depth, (to, BLOCK), add);
             }
             for row in 0..rows {
-                to.add(row * BLOCK).copy_to_nonoverlapping(c.add(row * step), columns);
+                to.add(row * BLOCK).copy_to_nonoverlapping(c(row), columns);
             }
         }
     }

@@ -10,13 +10,13 @@ use crate::cpu::pairs::Pair;
 /// A factor as lines along the inner dimension: the rows of a left factor, the columns of a right one. Element `i` of line `j` is
 /// `start[j * line + i * inner]`; one of the steps is 1.
 #[derive(Clone, Copy)]
-pub(super) struct Lines {
-    pub(super) start: *const f32,
-    pub(super) line: usize,
-    pub(super) inner: usize,
+pub(in super::super) struct Lines {
+    pub(in super::super) start: *const f32,
+    pub(in super::super) line: usize,
+    pub(in super::super) inner: usize,
     /// The number of lines, and of the elements of each.
-    pub(super) lines: usize,
-    pub(super) depth: usize,
+    pub(in super::super) lines: usize,
+    pub(in super::super) depth: usize,
 }
 
 // SAFETY: a factor is only read, and those who make one answer for its memory.
@@ -24,7 +24,7 @@ unsafe impl Sync for Lines {}
 
 /// What a row of a tile is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Row {
+pub(in super::super) enum Row {
     /// A line: of a left factor.
     Lines,
     /// The same pair of each line: of a right factor.
@@ -38,7 +38,7 @@ impl Lines {
     /// # Safety
     /// The machine has AVX-512 BF16, the lines can be read, and `to` is valid for writing as many tiles.
     #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-    pub(super) unsafe fn pack(&self, first: usize, tiles: Range<usize>, row: Row, to: *mut Pair) {
+    pub(in super::super) unsafe fn pack(&self, first: usize, tiles: Range<usize>, row: Row, to: *mut Pair) {
         let mut to = to;
         for tile in tiles {
             for first in [first, first + SIDE] {
@@ -125,7 +125,7 @@ unsafe fn across(start: *const f32, step: usize, [lines, depth]: [usize; 2]) -> 
 /// Sixteen registers of sixteen lanes: lane `i` of register `j` becomes lane `j` of register `i`.
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn transposed(rows: [__m512i; SIDE]) -> [__m512i; SIDE] {
+pub(in super::super) fn transposed(rows: [__m512i; SIDE]) -> [__m512i; SIDE] {
     let mut twos = rows;
     for at in (0..SIDE).step_by(2) {
         twos[at] = _mm512_unpacklo_epi32(rows[at], rows[at + 1]);

@@ -10,9 +10,12 @@
 //! | gradients of images with few channels or wide borders | `scatter`: products, added to the elements of each window |
 //! | filters that are too large for the others | products of matrices, of which `panels` makes what is needed |
 //!
-//! All but the last take images in row-major order and with the channels as the fastest axis.
+//! All but the last take images in row-major order and with the channels as the fastest axis. In bf16, `amx` multiplies where the machine
+//! has tiles; elsewhere `rounded` gives these kernels factors that are rounded before.
 #![allow(unsafe_code, reason = "calls the matrix product")]
 
+#[cfg(target_arch = "x86_64")]
+mod amx;
 mod axis;
 mod correlate;
 mod depthwise;
@@ -22,15 +25,18 @@ mod gradient;
 mod panels;
 mod pointwise;
 mod product;
+mod rounded;
 mod scatter;
 mod strips;
 mod taps;
 mod winograd;
 
 use paddle_core::ops::{Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose};
-use paddle_core::plan::{Extent, KernelError, OperandType, Takes, Unsupported};
+use paddle_core::plan::{Extent, KernelError, OperandType, Precision, Takes, Unsupported};
+use paddle_core::program::DType;
 
 use self::panels::{Elements, Plane, Slide, Windows};
+use self::rounded::Rounded;
 use super::Compile;
 use crate::cpu::epilogue::Finish;
 use crate::cpu::images::{Images, ImagesType};
@@ -157,9 +163,12 @@ fn body(
     let Ok(filter) = <[Extent; 4]>::try_from(filter.shape.as_slice()) else {
         return single.refuse("by values that are not filters");
     };
-    Ok(with_float!(single, dtype, T => Box::new(Convolution::<T> {
-        conv, pass, input, filter, output, scratch: Scratch::default(), copies: Scratch::default(), constant,
-    })))
+    if dtype == DType::F32 && single.precision() == Precision::Bf16 {
+        return Ok(Box::new(Rounded::new(Convolution::new(conv, pass, [input, output], filter, constant))));
+    }
+    Ok(with_float!(single, dtype, T => {
+        Box::new(Convolution::<T>::new(conv, pass, [input, output], filter, constant))
+    }))
 }
 
 /// A convolution in a launch.
@@ -183,6 +192,18 @@ struct Sizes {
 }
 
 impl<T: Float> Convolution<T> {
+    /// The types are those of images and of results.
+    fn new(
+        conv: Conv2d,
+        pass: Pass,
+        [input, output]: [ImagesType; 2],
+        filter: [Extent; 4],
+        constant: bool,
+    ) -> Self {
+        let (scratch, copies) = (Scratch::default(), Scratch::default());
+        Convolution { conv, pass, input, filter, output, scratch, copies, constant }
+    }
+
     fn sizes(&self, sizes: &[usize]) -> Sizes {
         let (input, output) = (self.input.get(sizes), self.output.get(sizes));
         let [filters, channels, fh, fw] = self.filter.map(|extent| extent.get(sizes));
@@ -191,11 +212,7 @@ impl<T: Float> Convolution<T> {
         let groups = self.conv.groups as usize;
         let window = self.conv.window([fh as i64, fw as i64]);
         let planes = [[h, w], [fh, fw], [oh, ow]].map(|[height, width]| Plane { height, width });
-        let [mut input, filter, mut output] = planes;
-        // Windows of one element, one at every element, do not depend on lines, so all of them are taken as one line.
-        if filter.len() == 1 && window.stride == [1, 1] && [h, w] == [oh, ow] {
-            [input, output] = [input, output].map(|plane| Plane { height: 1, width: plane.len() });
-        }
+        let [input, filter, output] = planes;
         Sizes {
             images,
             groups,
@@ -212,8 +229,18 @@ impl<T: Float> Convolution<T> {
     }
 }
 
-impl<T: Float> Body for Convolution<T> {
-    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+/// The operands of a launch, and what they are.
+struct Call<'a, T> {
+    sizes: Sizes,
+    from: [&'a [T]; 2],
+    out: &'a mut [T],
+    /// The version of the filters, if they are constants.
+    version: Option<u64>,
+    finish: Finish<'a>,
+}
+
+impl<T: Float> Convolution<T> {
+    fn call<'a>(&self, operands: Operands<'a>) -> Call<'a, T> {
         let s = self.sizes(operands.sizes());
         let (version, finish) = (operands.version().filter(|_| self.constant), operands.finish());
         let (reads, writes) = operands.split();
@@ -227,7 +254,13 @@ impl<T: Float> Body for Convolution<T> {
             Pass::Grad(Conv2dGradKind::Filter) => [images, outputs, filters],
         };
         assert_eq!([first.len(), second.len(), out.len()], expected, "the shapes that were compiled");
-        let (scratch, from) = ((&self.scratch, version), [first, second]);
+        Call { sizes: s, from: [first, second], out, version, finish }
+    }
+
+    fn compute(&self, machine: &Machine, call: Call<'_, T>) -> Result<(), KernelError> {
+        let Call { sizes, from, out, version, finish } = call;
+        let s = sizes.of_lines();
+        let scratch = (&self.scratch, version);
         let run = |s: Sizes, finish: Finish<'_>, from: [&[T]; 2], out: &mut [T]| match self.pass {
             Pass::Forward => s.forward(machine, scratch, from, out, finish),
             Pass::Grad(Conv2dGradKind::Input) => {
@@ -243,6 +276,12 @@ impl<T: Float> Body for Convolution<T> {
         self.in_row_major_order(machine, s, from, out, |s, from, out| run(s, Finish::default(), from, out))?;
         finish.all(&machine.team, out);
         Ok(())
+    }
+}
+
+impl<T: Float> Body for Convolution<T> {
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+        self.compute(machine, self.call(operands))
     }
 }
 
@@ -290,6 +329,18 @@ impl<T: Float> Convolution<T> {
 }
 
 impl Sizes {
+    /// Windows of one element, one at every element, do not depend on lines, so all of them are taken as one line.
+    fn of_lines(self) -> Sizes {
+        let Sizes { input, filter, output, strides, .. } = self;
+        match filter.len() == 1 && strides == [1, 1] && input == output {
+            true => {
+                let line = Plane { height: 1, width: input.len() };
+                Sizes { input: line, output: line, ..self }
+            }
+            false => self,
+        }
+    }
+
     fn images(&self) -> Images {
         let Plane { height, width } = self.input;
         let channels = self.groups * self.channels;

@@ -116,6 +116,19 @@ impl Axis {
         first..end
     }
 
+    /// The elements of the source, inside or not, from the first to the last that `count` neighbouring results meet.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn span(&self, count: usize) -> usize {
+        (count - 1) * self.step + self.taps.saturating_sub(1) * self.stride.unsigned_abs() + 1
+    }
+
+    /// The first element of the source, inside or not, that a result meets.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn first_met(&self, result: usize) -> isize {
+        let last = self.taps.saturating_sub(1);
+        (result * self.step) as isize + self.offset(0).min(self.offset(last))
+    }
+
     fn shift(&self, tap: usize) -> isize {
         self.offset(tap).div_euclid(self.step as isize)
     }

@@ -20,7 +20,7 @@ use crate::cpu::scratch::Scratch;
 use crate::cpu::vector::lanes;
 
 impl Sizes {
-    fn geometry(&self) -> [Geometry; 2] {
+    pub(super) fn geometry(&self) -> [Geometry; 2] {
         let axis = |at: usize, [input, output, filter]: [usize; 3]| Geometry {
             input,
             output,
@@ -36,7 +36,7 @@ impl Sizes {
     }
 
     /// The gradients of images along two axes, for those that meet the same elements of the filters.
-    fn phases(&self) -> impl Iterator<Item = [Axis; 2]> {
+    pub(super) fn phases(&self) -> impl Iterator<Item = [Axis; 2]> {
         let [down, across] = self.geometry();
         let down = (0..down.stride.min(down.input)).map(move |phase| down.backward(phase));
         down.flat_map(move |y| (0..across.stride.min(across.input)).map(move |x| [y, across.backward(x)]))

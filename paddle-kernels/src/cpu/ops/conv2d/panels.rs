@@ -7,7 +7,7 @@ use crate::cpu::matmul::Right;
 use crate::cpu::vector::{Element, Factor, Register};
 
 /// The size of images, filters or results.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Plane {
     pub(super) height: usize,
     pub(super) width: usize,
