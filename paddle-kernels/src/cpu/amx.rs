@@ -205,9 +205,108 @@ impl Packed {
     }
 }
 
-/// The sums of a block.
+/// The sums of a block of which only a part is in C.
 #[repr(align(64))]
-struct Sums([f32; BLOCK * BLOCK]);
+struct Sums(MaybeUninit<[f32; BLOCK * BLOCK]>);
+
+/// Defines a function that computes tiles of C, whose rows are `step` elements apart, from `depth` tiles of each row and of each
+/// column of tiles; or adds to them. Left tiles are in `tmm4` and `tmm5`, right ones in `tmm6` and `tmm7`, and two of each follow
+/// each other in memory.
+macro_rules! product_of_tiles {
+    ($name:ident: load $load:tt, zero $zero:tt, step $step:tt, store $store:tt) => {
+        /// # Safety
+        /// There are as many tiles, and the tiles of C are valid for writing; if they are added to, for reading. The machine has
+        /// tiles, and they are configured.
+        #[inline]
+        unsafe fn $name([a, b]: [*const Pair; 2], depth: usize, (c, step): (*mut f32, usize), add: bool) {
+            product_of_tiles!(@ a, b, depth, c, step, add, $load, $zero, $step, $store)
+        }
+    };
+    (@ $a:ident, $b:ident, $depth:ident, $c:ident, $of:ident, $add:ident,
+        [$($load:literal)*], [$($zero:literal)*], [$($step:literal)*], [$($store:literal)*]) => {
+        // SAFETY: the caller's. All that is read and written are the two factors' tiles and those of C.
+        unsafe {
+            asm!(
+                "test {add}, {add}",
+                "jz 2f",
+                $($load,)*
+                "jmp 3f",
+                "2:",
+                $($zero,)*
+                "3:",
+                $($step,)*
+                "add {a}, 2048",
+                "add {b}, 2048",
+                "dec {depth}",
+                "jnz 3b",
+                $($store,)*
+                add = in(reg) usize::from($add),
+                a = inout(reg) $a => _,
+                b = inout(reg) $b => _,
+                depth = inout(reg) $depth => _,
+                c = in(reg) $c,
+                lower = in(reg) $c.wrapping_add(SIDE * $of),
+                step = in(reg) $of * size_of::<f32>(),
+                row = in(reg) SIDE * size_of::<Pair>(),
+                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+                options(nostack),
+            );
+        }
+    };
+}
+
+product_of_tiles!(two_by_two:
+    load [
+        "tileloadd tmm0, [{c} + {step}]"
+        "tileloadd tmm1, [{c} + {step} + 64]"
+        "tileloadd tmm2, [{lower} + {step}]"
+        "tileloadd tmm3, [{lower} + {step} + 64]"
+    ],
+    zero ["tilezero tmm0" "tilezero tmm1" "tilezero tmm2" "tilezero tmm3"],
+    step [
+        "tileloadd tmm4, [{a} + {row}]"
+        "tileloadd tmm6, [{b} + {row}]"
+        "tileloadd tmm7, [{b} + {row} + 1024]"
+        "tileloadd tmm5, [{a} + {row} + 1024]"
+        "tdpbf16ps tmm0, tmm4, tmm6"
+        "tdpbf16ps tmm1, tmm4, tmm7"
+        "tdpbf16ps tmm2, tmm5, tmm6"
+        "tdpbf16ps tmm3, tmm5, tmm7"
+    ],
+    store [
+        "tilestored [{c} + {step}], tmm0"
+        "tilestored [{c} + {step} + 64], tmm1"
+        "tilestored [{lower} + {step}], tmm2"
+        "tilestored [{lower} + {step} + 64], tmm3"
+    ]
+);
+
+product_of_tiles!(one_by_two:
+    load ["tileloadd tmm0, [{c} + {step}]" "tileloadd tmm1, [{c} + {step} + 64]"],
+    zero ["tilezero tmm0" "tilezero tmm1"],
+    step [
+        "tileloadd tmm4, [{a} + {row}]"
+        "tileloadd tmm6, [{b} + {row}]"
+        "tileloadd tmm7, [{b} + {row} + 1024]"
+        "tdpbf16ps tmm0, tmm4, tmm6"
+        "tdpbf16ps tmm1, tmm4, tmm7"
+    ],
+    store ["tilestored [{c} + {step}], tmm0" "/* {lower} */ tilestored [{c} + {step} + 64], tmm1"]
+);
+
+product_of_tiles!(two_by_one:
+    load ["tileloadd tmm0, [{c} + {step}]" "tileloadd tmm2, [{lower} + {step}]"],
+    zero ["tilezero tmm0" "tilezero tmm2"],
+    step [
+        "tileloadd tmm4, [{a} + {row}]"
+        "tileloadd tmm6, [{b} + {row}]"
+        "tileloadd tmm5, [{a} + {row} + 1024]"
+        "tdpbf16ps tmm0, tmm4, tmm6"
+        "tdpbf16ps tmm2, tmm5, tmm6"
+    ],
+    store ["tilestored [{c} + {step}], tmm0" "tilestored [{lower} + {step}], tmm2"]
+);
 
 /// This thread's tiles, while they are in use.
 pub(super) struct Configured(PhantomData<*const ()>);
@@ -255,7 +354,9 @@ impl Configured {
         // SAFETY: the caller's.
         unsafe {
             match size {
-                [BLOCK, BLOCK] => self.whole(tiles, depth, (c, step), add),
+                [BLOCK, BLOCK] => two_by_two(tiles, depth, (c, step), add),
+                [BLOCK, SIDE] => two_by_one(tiles, depth, (c, step), add),
+                [SIDE, BLOCK] => one_by_two(tiles, depth, (c, step), add),
                 _ => self.rows(tiles, depth, |row| c.add(row * step), size, add),
             }
         }
@@ -276,113 +377,24 @@ impl Configured {
     ) {
         // SAFETY: the caller's. The sums are a whole block, of which the part that is in C is copied.
         unsafe {
-            let mut sums = Sums([0.0; BLOCK * BLOCK]);
-            let to = sums.0.as_mut_ptr();
+            let mut sums = Sums(MaybeUninit::uninit());
+            let to = sums.0.as_mut_ptr().cast::<f32>();
             let [rows, columns] = size;
             if add {
+                // What is added to elements that the block does not have is not used.
+                to.write_bytes(0, BLOCK * BLOCK);
                 for row in 0..rows {
                     c(row).copy_to_nonoverlapping(to.add(row * BLOCK), columns);
                 }
             }
-            if rows <= SIDE {
-                self.upper(tiles, depth, (to, BLOCK), add);
-            } else {
-                self.whole(tiles, depth, (to, BLOCK), add);
+            match [rows <= SIDE, columns <= SIDE] {
+                [true, _] => one_by_two(tiles, depth, (to, BLOCK), add),
+                [false, true] => two_by_one(tiles, depth, (to, BLOCK), add),
+                [false, false] => two_by_two(tiles, depth, (to, BLOCK), add),
             }
             for row in 0..rows {
                 to.add(row * BLOCK).copy_to_nonoverlapping(c(row), columns);
             }
-        }
-    }
-
-    /// # Safety
-    /// As for [`block`](Self::block), of a block with all rows and columns.
-    unsafe fn whole(&self, [a, b]: [*const Pair; 2], depth: usize, (c, step): (*mut f32, usize), add: bool) {
-        // SAFETY: the caller's. All that is read and written are the two factors' tiles and the block.
-        unsafe {
-            asm!(
-                "test {add}, {add}",
-                "jz 2f",
-                "tileloadd tmm0, [{c} + {step}]",
-                "tileloadd tmm1, [{c} + {step} + 64]",
-                "tileloadd tmm2, [{lower} + {step}]",
-                "tileloadd tmm3, [{lower} + {step} + 64]",
-                "jmp 3f",
-                "2:",
-                "tilezero tmm0",
-                "tilezero tmm1",
-                "tilezero tmm2",
-                "tilezero tmm3",
-                "3:",
-                "tileloadd tmm4, [{a} + {row}]",
-                "tileloadd tmm6, [{b} + {row}]",
-                "tileloadd tmm7, [{b} + {row} + 1024]",
-                "tileloadd tmm5, [{a} + {row} + 1024]",
-                "tdpbf16ps tmm0, tmm4, tmm6",
-                "tdpbf16ps tmm1, tmm4, tmm7",
-                "tdpbf16ps tmm2, tmm5, tmm6",
-                "tdpbf16ps tmm3, tmm5, tmm7",
-                "add {a}, 2048",
-                "add {b}, 2048",
-                "dec {depth}",
-                "jnz 3b",
-                "tilestored [{c} + {step}], tmm0",
-                "tilestored [{c} + {step} + 64], tmm1",
-                "tilestored [{lower} + {step}], tmm2",
-                "tilestored [{lower} + {step} + 64], tmm3",
-                add = in(reg) usize::from(add),
-                a = inout(reg) a => _,
-                b = inout(reg) b => _,
-                depth = inout(reg) depth => _,
-                c = in(reg) c,
-                lower = in(reg) c.add(SIDE * step),
-                step = in(reg) step * size_of::<f32>(),
-                row = in(reg) SIDE * size_of::<Pair>(),
-                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
-                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
-                options(nostack),
-            );
-        }
-    }
-
-    /// Like [`whole`](Self::whole), of the upper half of a block.
-    ///
-    /// # Safety
-    /// As for `whole`.
-    unsafe fn upper(&self, [a, b]: [*const Pair; 2], depth: usize, (c, step): (*mut f32, usize), add: bool) {
-        // SAFETY: the caller's. All that is read and written are the two factors' tiles and the half of the block.
-        unsafe {
-            asm!(
-                "test {add}, {add}",
-                "jz 2f",
-                "tileloadd tmm0, [{c} + {step}]",
-                "tileloadd tmm1, [{c} + {step} + 64]",
-                "jmp 3f",
-                "2:",
-                "tilezero tmm0",
-                "tilezero tmm1",
-                "3:",
-                "tileloadd tmm4, [{a} + {row}]",
-                "tileloadd tmm6, [{b} + {row}]",
-                "tileloadd tmm7, [{b} + {row} + 1024]",
-                "tdpbf16ps tmm0, tmm4, tmm6",
-                "tdpbf16ps tmm1, tmm4, tmm7",
-                "add {a}, 2048",
-                "add {b}, 2048",
-                "dec {depth}",
-                "jnz 3b",
-                "tilestored [{c} + {step}], tmm0",
-                "tilestored [{c} + {step} + 64], tmm1",
-                add = in(reg) usize::from(add),
-                a = inout(reg) a => _,
-                b = inout(reg) b => _,
-                depth = inout(reg) depth => _,
-                c = in(reg) c,
-                step = in(reg) step * size_of::<f32>(),
-                row = in(reg) SIDE * size_of::<Pair>(),
-                out("tmm0") _, out("tmm1") _, out("tmm4") _, out("tmm6") _, out("tmm7") _,
-                options(nostack),
-            );
         }
     }
 }

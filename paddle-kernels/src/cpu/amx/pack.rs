@@ -33,7 +33,7 @@ pub(in super::super) enum Row {
 
 impl Lines {
     /// Packs the lines from `first` on: for each of some tiles of the inner dimension, two tiles, of 16 lines each. Lines and elements that
-    /// the factor does not have are zero.
+    /// the factor does not have are zero, but a tile without any lines is left as it is: nothing is multiplied with it.
     ///
     /// # Safety
     /// The machine has AVX-512 BF16, the lines can be read, and `to` is valid for writing as many tiles.
@@ -43,6 +43,10 @@ impl Lines {
         for tile in tiles {
             for first in [first, first + SIDE] {
                 let lines = self.lines.saturating_sub(first).min(SIDE);
+                if lines == 0 {
+                    to = to.wrapping_add(TILE);
+                    continue;
+                }
                 let depth = (self.depth - tile * DEPTH).min(DEPTH);
                 let start = self.start.wrapping_add(first * self.line + tile * DEPTH * self.inner);
                 // SAFETY: the caller's; what is read is inside of the lines.

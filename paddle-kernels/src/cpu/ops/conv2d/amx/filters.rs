@@ -32,9 +32,10 @@ impl PackedFilters {
         team.run_if(filters.len() > 1 << 14, tiles, &|tile| {
             let elements = self.strips.met(tile, self.width, inner);
             for block in 0..self.outer.div_ceil(BLOCK) {
-                for half in 0..2 {
+                // Nothing is multiplied with a tile without any lines.
+                for half in 0..(self.outer - block * BLOCK).div_ceil(SIDE).min(2) {
                     let first = block * BLOCK + half * SIDE;
-                    let lines = self.outer.saturating_sub(first).min(SIDE);
+                    let lines = (self.outer - first).min(SIDE);
                     // SAFETY: there is an `Isa` with tiles only where the machine has them. The filters have these elements,
                     // and nobody else writes this tile.
                     unsafe {
