@@ -21,6 +21,14 @@ mod nets {
         softmax(scores(x))
     }
 
+    /// Convolutions of several kinds, with what is done to their results.
+    pub fn of_images(x: Tensor<f32, _, 3, 12, 10>, y: Tensor<i64, _, 1>) -> Tensor<f32> {
+        let first = conv2d(x, 20, 3, padding = 1, act = relu);
+        let second = conv2d(first, 33, 3, stride = 2, padding = 1, act = tanh) + 0.5;
+        let third = conv2d(batch_norm(second), 8, 1);
+        mean(softmax_with_cross_entropy(fc(third, 5), y))
+    }
+
     /// A recurrent layer, whose products have fewer rows from step to step.
     pub fn ragged(x: Seq<Tensor<f32, 12>>, y: Tensor<f32, _, 1>) -> Tensor<f32> {
         let mixed = fc(x, 24, act = tanh);
@@ -94,6 +102,12 @@ fn trainings_learn_as_in_f32_and_have_the_same_bits_on_any_number_of_threads() {
         y: number(i),
     };
     learns_alike(&net, &net.batch((0..40).map(row)).unwrap());
+    let net = nets::of_images();
+    let row = |i: usize| nets::of_images::Row {
+        x: numbers::<360>(i).as_chunks::<10>().0.as_chunks::<12>().0.try_into().unwrap(),
+        y: (i * i % 5) as i64,
+    };
+    learns_alike(&net, &net.batch((0..33).map(row)).unwrap());
 }
 
 #[test]

@@ -4,6 +4,8 @@
 use super::panels::Plane;
 use super::*;
 use crate::cpu::epilogue::Finish;
+#[cfg(target_arch = "x86_64")]
+use crate::cpu::isa::Bf16;
 use crate::cpu::isa::Isa;
 use crate::cpu::multiplier::Multiplier;
 use crate::team::Team;
@@ -47,6 +49,9 @@ const LARGE_CASES: &[Case] = &[
     ([2, 1, 1, 20], [[12, 13], [5, 5], [1, 1], [1, 1], [0, 0]]),
     ([1, 1, 4, 9], [[8, 7], [3, 3], [1, 1], [1, 1], [1, 1]]),
     ([1, 18, 1, 1], [[11, 19], [3, 3], [1, 1], [1, 1], [1, 1]]),
+    // Several strips of an image, and several images of a strip.
+    ([1, 1, 40, 5], [[40, 50], [3, 3], [1, 1], [1, 1], [1, 1]]),
+    ([19, 1, 5, 18], [[4, 3], [3, 2], [1, 1], [1, 1], [1, 0]]),
 ];
 
 fn cases() -> impl Iterator<Item = Sizes> {
@@ -180,6 +185,10 @@ fn check_all(s: &Sizes, [images, filters, grads]: [&[f32]; 3], [out, of_images, 
         about("filters by tiles", of_filters, FAR, &|to| {
             s.grad_filter_by_tiles(m, c, [&images, &grads], to).unwrap()
         });
+        #[cfg(target_arch = "x86_64")]
+        if isa.bf16() == Bf16::Tiles {
+            check_in_bf16(s, m, [&images, filters, &grads], &check, [&out, &of_images, of_filters]);
+        }
         check("forward side by side", &out, &|to| {
             s.forward_side_by_side(m, v, [&images, filters], (to, Finish::default())).unwrap()
         });
@@ -204,6 +213,35 @@ fn check_all(s: &Sizes, [images, filters, grads]: [&[f32]; 3], [out, of_images, 
             s.grad_filter_side_by_side(m, c, [&images, &grads], to).unwrap()
         });
     }
+}
+
+/// What checks a way of computing, by its name.
+type Check<'a> = &'a dyn Fn(&str, &[f32], &dyn Fn(&mut [f32]) -> bool);
+
+/// The numbers are such as bf16 has.
+#[cfg(target_arch = "x86_64")]
+fn check_in_bf16(
+    s: &Sizes,
+    m: &Machine,
+    [images, filters, grads]: [&[f32]; 3],
+    check: Check<'_>,
+    [out, of_images, of_filters]: [&[f32]; 3],
+) {
+    let memory = amx::Memory::default();
+    let is_computed = |is_computed: bool| {
+        assert_eq!(is_computed, s.groups == 1 && s.last == [true; 2], "{s:?}");
+        is_computed
+    };
+    check("forward in bf16", out, &|to| {
+        let finish = Finish::default();
+        is_computed(s.forward_in_bf16(m, (&memory, None), [images, filters], (to, finish)).unwrap())
+    });
+    check("images in bf16", of_images, &|to| {
+        is_computed(s.grad_input_in_bf16(m, &memory, [filters, grads], to).unwrap())
+    });
+    check("filters in bf16", of_filters, &|to| {
+        is_computed(s.grad_filter_in_bf16(m, &memory, [images, grads], to).unwrap())
+    });
 }
 
 /// Numbers from -1 to 1.

@@ -10,7 +10,7 @@ use paddle_core::memory::OutOfMemory;
 
 use super::Memory;
 use super::strip::{Buffer, Places, Strip, Strips};
-use crate::cpu::amx::{BLOCK, Configured, DEPTH, Lines, MOST_TILES, Packed, Row, TILE};
+use crate::cpu::amx::{BLOCK, Configured, DEPTH, Lines, Packed, Row, TILE};
 use crate::cpu::kernel::Machine;
 use crate::cpu::ops::conv2d::Sizes;
 use crate::cpu::ops::conv2d::axis::Geometry;
@@ -19,6 +19,9 @@ use crate::cpu::ops::conv2d::gradient::parts;
 use crate::cpu::pairs::Pair;
 use crate::cpu::shared::Shared;
 
+/// The most tiles of results that are packed at once, for one row of tiles: with what they are multiplied with, they fill half of the
+/// first-level cache.
+const AT_ONCE: usize = 8;
 /// The tiles of gradients that are multiplied before others are packed: a part of the second-level cache.
 const GRADIENTS: usize = 128;
 
@@ -42,7 +45,7 @@ impl FilterGradient<'_> {
 
     /// The tiles of results that are packed at once.
     fn at_once(&self) -> usize {
-        (GRADIENTS / (self.filters.div_ceil(BLOCK) * 2)).min(MOST_TILES)
+        (GRADIENTS / (self.filters.div_ceil(BLOCK) * 2)).min(AT_ONCE)
     }
 
     /// Computes the part of some strips, of which there is one at least.
@@ -83,7 +86,7 @@ impl FilterGradient<'_> {
         let (row, depth) = (self.row(), results.len().div_ceil(DEPTH));
         let start = self.grad[(self.strips.first_result(strip) + results.start) * self.filters..].as_ptr();
         let lines = Lines { start, line: 1, inner: self.filters, lines: self.filters, depth: results.len() };
-        let mut places = [Places::NONE; MOST_TILES];
+        let mut places = [Places::NONE; AT_ONCE];
         for (place, first) in places.iter_mut().zip(results.clone().step_by(DEPTH)) {
             *place = self.strips.places(strip, first..results.end.min(first + DEPTH));
         }
