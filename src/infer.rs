@@ -125,7 +125,7 @@ impl<'t> InferOptions<'t> {
         self
     }
 
-    /// Computes products of `f32` matrices in this precision, as
+    /// Computes products of `f32` matrices, and convolutions, in this precision, as
     /// [`Options::precision`](crate::Options::precision) does in a training. Parameters that are factors are rounded once for
     /// all calls until they change.
     ///

@@ -181,13 +181,14 @@ impl Options {
         self
     }
 
-    /// Computes products of `f32` matrices, and their gradients, in this precision.
+    /// Computes products of `f32` matrices, convolutions, and the gradients of both, in this precision.
     ///
     /// With [`Precision::Bf16`], factors are rounded to bf16 as a product reads them, and products are added up in `f32`.
-    /// All else is in `f32`, as ever: parameters, states, gradients and every other value, convolutions, sums, statistics,
+    /// All else is in `f32`, as ever: parameters, states, gradients and every other value, attention over sequences, sums, statistics,
     /// losses and updates. So files, checkpoints and programs do not depend on the setting, and one training may go on with another.
     /// Values of other types, `f64` too, are computed as the network says. The bits of a result depend on no number of
-    /// threads, but on the processor: some add up pairs of products in one instruction.
+    /// threads, but on the processor: some add up several products in one instruction. It is faster where there are such instructions: twice as
+    /// fast on processors with AMX; elsewhere it may be slower than `f32`.
     ///
     /// ```
     /// use paddle::{Options, Parameters, Precision, Sgd, Trainer, network};

@@ -73,8 +73,9 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     } else {
         for name in &chosen(arguments, &workloads, &peers)? {
             for &threads in &arguments.threads {
-                let ours = workloads.program(name, threads);
-                measure(name, threads, ours, peers.programs(name, threads).collect())?;
+                let precision = &arguments.precision;
+                let ours = workloads.program(name, precision, threads);
+                measure(name, threads, ours, peers.programs(name, precision, threads).collect())?;
             }
         }
     }

@@ -48,9 +48,9 @@ impl Workloads {
     }
 
     /// The program that runs one of them.
-    pub(crate) fn program(&self, workload: &str, threads: NonZeroUsize) -> Program {
+    pub(crate) fn program(&self, workload: &str, precision: &str, threads: NonZeroUsize) -> Program {
         let mut command = Command::new(&self.path);
-        command.args(["--workload", workload, "--threads", &threads.to_string()]);
+        command.args(["--workload", workload, "--precision", precision, "--threads", &threads.to_string()]);
         Program { framework: OURS.to_string(), name: OURS.to_string(), command }
     }
 

@@ -52,14 +52,26 @@ impl Peers {
     }
 
     /// The programs that run the twins of a workload.
-    pub(crate) fn programs(&self, workload: &str, threads: NonZeroUsize) -> impl Iterator<Item = Program> {
-        self.twins(workload).map(move |(framework, mode)| {
-            let mut command = Command::new(&self.python);
-            command.arg(folder().join(format!("with_{framework}.py")));
-            command.args([workload, mode, &threads.to_string()]);
-            let name = format!("{framework} {}", mode.replace('+', " "));
-            Program { framework: framework.to_string(), name, command }
-        })
+    pub(crate) fn programs(
+        &self,
+        workload: &str,
+        precision: &str,
+        threads: NonZeroUsize,
+    ) -> impl Iterator<Item = Program> {
+        // The others compute in f32 only.
+        let takes_part = move |framework: &str| precision == "f32" || framework == "torch";
+        self.twins(workload).filter(move |(framework, _)| takes_part(framework)).map(
+            move |(framework, mode)| {
+                let mut command = Command::new(&self.python);
+                command.arg(folder().join(format!("with_{framework}.py")));
+                command.args([workload, mode, &threads.to_string()]);
+                if precision != "f32" {
+                    command.args(["--precision", precision]);
+                }
+                let name = format!("{framework} {}", mode.replace('+', " "));
+                Program { framework: framework.to_string(), name, command }
+            },
+        )
     }
 
     /// The programs that run a model that was saved.

@@ -6,7 +6,7 @@ use super::Numbers;
 
 /// The precision of sums of products of `f32` values: of the operators whose effects say
 /// [`products`](crate::program::Effects::products). These are products of matrices, which their gradients
-/// are, too; convolutions, attention over pairs of tokens, and all else compute as the program says.
+/// are, too, and convolutions with their gradients; attention over pairs of tokens, and all else compute as the program says.
 ///
 /// It is a matter of the plan: programs, parameters, states and all values in memory stay what they are. Operators of
 /// other types, `f64` too, compute as the program says.
