@@ -31,8 +31,8 @@ pub(crate) struct Arguments {
     /// About how many seconds each program runs in a round.
     #[arg(long, default_value = "1", value_parser = seconds)]
     pub(crate) seconds: Duration,
-    /// What products are computed in, here and in PyTorch, where it is by `autocast`; other peers do not take part in bf16.
-    #[arg(long, default_value = "f32", value_parser = ["f32", "bf16"], conflicts_with = "models")]
+    /// What products are computed in: here, and in bf16 in PyTorch, by `autocast`, and no other peer. Peers compute in f32 beside bf16x3.
+    #[arg(long, default_value = "f32", value_parser = ["f32", "bf16", "bf16x3"], conflicts_with = "models")]
     pub(crate) precision: String,
     /// Only peers whose names contain one of these: `torch`, `compiled`, `jax`.
     #[arg(long = "peer", value_delimiter = ',')]

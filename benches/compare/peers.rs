@@ -58,14 +58,15 @@ impl Peers {
         precision: &str,
         threads: NonZeroUsize,
     ) -> impl Iterator<Item = Program> {
+        let is_bf16 = precision == "bf16";
         // The others compute in f32 only.
-        let takes_part = move |framework: &str| precision == "f32" || framework == "torch";
+        let takes_part = move |framework: &str| !is_bf16 || framework == "torch";
         self.twins(workload).filter(move |(framework, _)| takes_part(framework)).map(
             move |(framework, mode)| {
                 let mut command = Command::new(&self.python);
                 command.arg(folder().join(format!("with_{framework}.py")));
                 command.args([workload, mode, &threads.to_string()]);
-                if precision != "f32" {
+                if is_bf16 {
                     command.args(["--precision", precision]);
                 }
                 let name = format!("{framework} {}", mode.replace('+', " "));

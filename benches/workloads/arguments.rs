@@ -48,6 +48,6 @@ pub(crate) struct Arguments {
 }
 
 fn precision(name: &str) -> Result<Precision, String> {
-    let mut known = [Precision::F32, Precision::Bf16].into_iter();
-    known.find(|precision| precision.name() == name).ok_or_else(|| "it has to be `f32` or `bf16`".to_string())
+    let known = Precision::ALL.into_iter().find(|precision| precision.name() == name);
+    known.ok_or_else(|| format!("it has to be one of {}", Precision::ALL.map(Precision::name).join(", ")))
 }

@@ -78,6 +78,9 @@ pub(super) struct PlanDesc {
     /// Whether trainers check that all numbers are finite.
     #[prost(bool, tag = "6")]
     pub(super) finite: bool,
+    /// Whether products are those of sums of two numbers in bf16.
+    #[prost(bool, tag = "11")]
+    pub(super) bf16x3: bool,
     /// Whether a stage sends something before it goes back.
     #[prost(bool, tag = "10")]
     pub(super) passes_on: bool,
@@ -86,11 +89,16 @@ pub(super) struct PlanDesc {
 impl PlanDesc {
     /// The same, computed in this way.
     pub(super) fn with(self, Arithmetic { precision, numbers }: Arithmetic) -> Self {
-        PlanDesc { bf16: precision == Precision::Bf16, finite: numbers == Numbers::Finite, ..self }
+        let (bf16, bf16x3) = (precision == Precision::Bf16, precision == Precision::Bf16x3);
+        PlanDesc { bf16, bf16x3, finite: numbers == Numbers::Finite, ..self }
     }
 
     pub(super) fn arithmetic(&self) -> Arithmetic {
-        let precision = if self.bf16 { Precision::Bf16 } else { Precision::F32 };
+        let precision = match self {
+            PlanDesc { bf16: true, .. } => Precision::Bf16,
+            PlanDesc { bf16x3: true, .. } => Precision::Bf16x3,
+            _ => Precision::F32,
+        };
         let numbers = if self.finite { Numbers::Finite } else { Numbers::default() };
         Arithmetic { precision, numbers }
     }

@@ -5,6 +5,8 @@
 //! of the second ones, and adds both to the sums. So the bits of an element depend on its row of A and its column of B alone, as in other
 //! products (see [`matmul`](super::matmul)), but they are not those that other instructions give. Numbers below the smallest normal one count as zero.
 //!
+//! With [`Factors::Sums`], factors are sums of two numbers in bf16, and three products are added up.
+//!
 //! The factors are packed to tiles: B as a whole, before the product, and the rows of A that a thread multiplies, by that thread.
 //! Elements beyond a factor are zero. Convolutions pack what they meet, and use the same blocks.
 #![allow(unsafe_code, reason = "instructions for tiles, and matrices through raw pointers")]
@@ -17,7 +19,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-pub(super) use self::pack::{Lines, Row, transposed};
+pub(super) use self::pack::{Lines, Part, Row, transposed};
 pub(super) use self::permission::is_permitted;
 use super::kernel::Machine;
 use super::matmul::Matmul;
@@ -40,27 +42,54 @@ const PIECE: usize = 1 << 14;
 /// Fewer multiply-adds than this are not worth a team: they take a few microseconds on one thread.
 const WORTH_A_TEAM: usize = 1 << 20;
 
+/// What the factors are rounded to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Factors {
+    /// A number in bf16.
+    Numbers,
+    /// The sum of two.
+    Sums,
+}
+
+impl Factors {
+    fn parts(self) -> &'static [Part] {
+        match self {
+            Factors::Numbers => &[Part::First],
+            Factors::Sums => &[Part::First, Part::Rest],
+        }
+    }
+
+    /// The parts of the two factors that are multiplied: all but the rests with each other.
+    fn products(self) -> &'static [[usize; 2]] {
+        match self {
+            Factors::Numbers => &[[0, 0]],
+            Factors::Sums => &[[0, 0], [0, 1], [1, 0]],
+        }
+    }
+}
+
 /// The tiles that `elements` of the inner dimension fill.
 fn deep(elements: usize) -> usize {
     elements.div_ceil(DEPTH)
 }
 
-/// The pairs to which a right factor is packed: for each two tiles of columns, for all tiles of the inner dimension, both tiles.
-pub(super) fn packed_len(product: &Matmul) -> usize {
-    product.n.div_ceil(BLOCK) * deep(product.k) * 2 * TILE
+/// The pairs to which a right factor is packed: for each two tiles of columns, for each part, for all tiles of the inner
+/// dimension, both tiles.
+pub(super) fn packed_len(product: &Matmul, factors: Factors) -> usize {
+    product.n.div_ceil(BLOCK) * factors.parts().len() * deep(product.k) * 2 * TILE
 }
 
 /// Packs `matrices` right factors, which are one behind the other.
 pub(super) fn pack_right(
     machine: &Machine,
-    product: &Matmul,
+    (product, factors): (&Matmul, Factors),
     matrices: usize,
     from: &[f32],
     to: &mut [Pair],
 ) {
     let Matmul { n, k, trans_b, .. } = *product;
     let (tiles, across) = (deep(k), n.div_ceil(BLOCK));
-    assert_eq!([from.len(), to.len()], [matrices * n * k, matrices * packed_len(product)]);
+    assert_eq!([from.len(), to.len()], [matrices * n * k, matrices * packed_len(product, factors)]);
     // In the order of the factor in memory: a tile of the inner dimension for all columns, or columns for all of the inner dimension.
     let (parts, pairs) = if trans_b { (across, tiles * 2 * TILE) } else { (tiles, across * 2 * TILE) };
     let (count, at_once) = (matrices * parts, (PIECE / pairs.max(1)).max(1));
@@ -74,10 +103,13 @@ pub(super) fn pack_right(
                 false => (Lines { start, line: 1, inner: n, lines: n, depth: k }, 0..across, part..part + 1),
             };
             for panel in panels {
-                let at = ((matrix * across + panel) * tiles + inner.start) * 2 * TILE;
-                // SAFETY: there is an `Isa` with tiles only where the machine has them. These tiles of the panel are this
-                // piece's own, and the factor has these lines.
-                unsafe { lines.pack(panel * BLOCK, inner.clone(), Row::Pairs, shared.at(at)) };
+                for (number, &part) in factors.parts().iter().enumerate() {
+                    let panel_part = (matrix * across + panel) * factors.parts().len() + number;
+                    let to = shared.at((panel_part * tiles + inner.start) * 2 * TILE);
+                    // SAFETY: there is an `Isa` with tiles only where the machine has them. These tiles of the panel are
+                    // this piece's own, and the factor has these lines.
+                    unsafe { lines.pack(panel * BLOCK, inner.clone(), (Row::Pairs, part), to) };
+                }
             }
         }
     });
@@ -86,12 +118,13 @@ pub(super) fn pack_right(
 /// Products with packed right factors.
 pub(super) struct Products<'a> {
     pub(super) product: Matmul,
+    pub(super) factors: Factors,
     pub(super) count: usize,
     /// The left factors, and the packed right ones, one behind the other.
     pub(super) left: &'a [f32],
     pub(super) right: &'a [Pair],
-    /// The two factors of a product.
-    pub(super) factors: &'a (dyn Fn(usize) -> [usize; 2] + Sync),
+    /// The numbers of the two factors of a product.
+    pub(super) factors_of: &'a (dyn Fn(usize) -> [usize; 2] + Sync),
 }
 
 impl Products<'_> {
@@ -118,7 +151,7 @@ impl Products<'_> {
         c: *mut f32,
         finish: &(dyn Fn(Range<usize>) + Sync),
     ) -> bool {
-        let Products { product, count, left, right, factors } = *self;
+        let Products { product, factors, count, left, right, factors_of } = *self;
         let Matmul { m, n, k, trans_a, .. } = product;
         let at_once = self.columns_at_once(machine);
         let (bands, parts) = (m.div_ceil(BLOCK), n.div_ceil(BLOCK).div_ceil(at_once));
@@ -130,14 +163,14 @@ impl Products<'_> {
             let (at, rows) = (band / bands, band % bands * BLOCK);
             let rows = rows..m.min(rows + BLOCK);
             let columns = part * at_once * BLOCK..n.min((part + 1) * at_once * BLOCK);
-            let [a, b] = factors(at);
+            let [a, b] = factors_of(at);
             let start = left[a * m * k..].as_ptr();
             let lines = match trans_a {
                 true => Lines { start, line: 1, inner: m, lines: m, depth: k },
                 false => Lines { start, line: k, inner: 1, lines: m, depth: k },
             };
-            let packed = packed_len(&product);
-            let band = Band { lines, right: &right[b * packed..][..packed], columns: n };
+            let packed = packed_len(&product, factors);
+            let band = Band { factors, lines, right: &right[b * packed..][..packed], columns: n };
             // SAFETY: these rows and columns of this product are this tile's own.
             unsafe { band.multiply(rows.clone(), columns, to.at(at * m * n)) };
             if is_whole {
@@ -150,6 +183,7 @@ impl Products<'_> {
 
 /// Some rows of a product.
 struct Band<'a> {
+    factors: Factors,
     /// The rows of the left factor.
     lines: Lines,
     right: &'a [Pair],
@@ -172,19 +206,27 @@ impl Band<'_> {
             }
             return;
         }
-        let mut packed = Packed::new();
-        let packed = packed.tiles();
-        // SAFETY: the caller's; `packed` has room for the most tiles of two rows.
+        let (parts, products) = (self.factors.parts(), self.factors.products());
+        // As many for each part.
+        let mut packed = [const { Packed::new() }; 2];
+        let packed = packed.each_mut().map(Packed::tiles);
+        // SAFETY: the caller's; there is room for the most tiles of two rows.
         unsafe {
             let in_use = Configured::new();
             for first in (0..tiles).step_by(MOST_TILES) {
                 let chunk = first..tiles.min(first + MOST_TILES);
-                self.lines.pack(rows.start, chunk.clone(), Row::Lines, packed);
+                for (&part, to) in parts.iter().zip(packed) {
+                    self.lines.pack(rows.start, chunk.clone(), (Row::Lines, part), to);
+                }
                 for column in columns.clone().step_by(BLOCK) {
-                    let right = self.right[(column / BLOCK * tiles + first) * 2 * TILE..].as_ptr();
                     let size = [rows.len(), BLOCK.min(columns.end - column)];
                     let c = c.add(rows.start * step + column);
-                    in_use.block([packed, right], chunk.len(), (c, step), size, first > 0);
+                    for (at, &[left, right]) in products.iter().enumerate() {
+                        let panel = column / BLOCK * parts.len() + right;
+                        let right = self.right[(panel * tiles + first) * 2 * TILE..].as_ptr();
+                        let add = first > 0 || at > 0;
+                        in_use.block([packed[left], right], chunk.len(), (c, step), size, add);
+                    }
                 }
             }
         }
@@ -196,7 +238,7 @@ impl Band<'_> {
 pub(super) struct Packed(MaybeUninit<[Pair; MOST_TILES * 2 * TILE]>);
 
 impl Packed {
-    pub(super) fn new() -> Packed {
+    pub(super) const fn new() -> Packed {
         Packed(MaybeUninit::uninit())
     }
 

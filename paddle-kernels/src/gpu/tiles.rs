@@ -296,7 +296,7 @@ impl Product {
     /// A factor in its precision.
     fn rounded(&self, x: Float) -> Float {
         match self.precision {
-            Precision::F32 => x,
+            Precision::F32 | Precision::Bf16x3 => x,
             Precision::Bf16 => bits_of_bf16(x).as_float(),
         }
     }

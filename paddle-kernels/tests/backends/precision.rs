@@ -56,6 +56,46 @@ fn agrees<B: Backend>(backend: &B) {
 
 crate::on_every_backend!(agrees);
 
+/// Products of sums of two numbers in bf16: within 2⁻¹⁵ of the sum of the absolute values of the terms. Where a backend has no
+/// instructions for them, they are as exact as any.
+fn agrees_in_sums<B: Backend>(backend: &B) {
+    for (sample, mut case) in products() {
+        case.group.precision = Precision::Bf16x3;
+        let found = case.run(backend).unwrap();
+        let exact = case.run(&Reference::double()).unwrap();
+        for input in &mut case.inputs {
+            if let Host::F32(numbers) = input {
+                numbers.iter_mut().for_each(|x| *x = x.abs());
+            }
+        }
+        let scale = case.run(&Reference::double()).unwrap();
+        let numbers = |host: &Host| match host {
+            Host::F32(numbers) => numbers.iter().map(|x| f64::from(*x)).collect(),
+            Host::F64(numbers) => numbers.clone(),
+            other => panic!("{other:?} is no product"),
+        };
+        for ((found, exact), scale) in found.iter().zip(&exact).zip(&scale) {
+            for ((found, exact), scale) in numbers(found).iter().zip(numbers(exact)).zip(numbers(scale)) {
+                let far = (found - exact).abs();
+                assert!(far <= 2f64.powi(-15) * scale, "{found}, not {exact}: {sample:?}");
+            }
+        }
+    }
+}
+
+mod in_sums {
+    use super::*;
+
+    crate::on_every_backend!(agrees_in_sums);
+
+    #[test]
+    fn every_instruction_set_agrees() {
+        for isa in Isa::available() {
+            agrees_in_sums(&Cpu::with_isa(2, isa).unwrap());
+        }
+    }
+}
+
 #[test]
 fn there_are_products_to_test() {
     assert!(products().len() > 100, "{}", products().len());

@@ -38,7 +38,13 @@ impl Lines {
     /// # Safety
     /// The machine has AVX-512 BF16, the lines can be read, and `to` is valid for writing as many tiles.
     #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-    pub(in super::super) unsafe fn pack(&self, first: usize, tiles: Range<usize>, row: Row, to: *mut Pair) {
+    pub(in super::super) unsafe fn pack(
+        &self,
+        first: usize,
+        tiles: Range<usize>,
+        (row, part): (Row, Part),
+        to: *mut Pair,
+    ) {
         let mut to = to;
         for tile in tiles {
             for first in [first, first + SIDE] {
@@ -52,8 +58,8 @@ impl Lines {
                 // SAFETY: the caller's; what is read is inside of the lines.
                 unsafe {
                     let (registers, has) = match self.inner {
-                        1 => (along(start, self.line, [lines, depth]), Row::Lines),
-                        _ => (across(start, self.inner, [lines, depth]), Row::Pairs),
+                        1 => (along(start, self.line, [lines, depth], part), Row::Lines),
+                        _ => (across(start, self.inner, [lines, depth], part), Row::Pairs),
                     };
                     let registers = if has == row { registers } else { transposed(registers) };
                     for (at, register) in registers.into_iter().enumerate() {
@@ -61,6 +67,34 @@ impl Lines {
                     }
                     to = to.add(TILE);
                 }
+            }
+        }
+    }
+}
+
+/// Which of the numbers in bf16 whose sum a number is, or nearly so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Part {
+    /// The nearest one.
+    First,
+    /// The one that is nearest to the rest; zero if the first is not finite.
+    Rest,
+}
+
+impl Part {
+    /// What is rounded for this part.
+    #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+    #[inline]
+    fn of(self, numbers: __m512) -> __m512 {
+        match self {
+            Part::First => numbers,
+            Part::Rest => {
+                // SAFETY: sixteen bf16 numbers have 16 bits each.
+                let first = unsafe { std::mem::transmute::<__m256bh, __m256i>(_mm512_cvtneps_pbh(numbers)) };
+                let first = _mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(first));
+                let exponent = _mm512_set1_epi32(0x7F80_0000);
+                let is_finite = _mm512_cmpneq_epi32_mask(_mm512_and_si512(first, exponent), exponent);
+                _mm512_maskz_sub_ps(is_finite, numbers, _mm512_castsi512_ps(first))
             }
         }
     }
@@ -77,15 +111,15 @@ fn first_lanes(count: usize) -> u16 {
 /// The machine has AVX-512 BF16, and the lines have as many elements.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 #[inline]
-unsafe fn along(start: *const f32, step: usize, [lines, depth]: [usize; 2]) -> [__m512i; SIDE] {
+unsafe fn along(start: *const f32, step: usize, [lines, depth]: [usize; 2], part: Part) -> [__m512i; SIDE] {
     let mut registers = [_mm512_setzero_si512(); SIDE];
     let [low, high] = [first_lanes(depth), first_lanes(depth.saturating_sub(SIDE))];
     for (at, register) in registers.iter_mut().enumerate().take(lines) {
         let from = start.wrapping_add(at * step);
         // SAFETY: the masks leave out what is behind the line. Thirty-two bf16 numbers are sixteen pairs.
         unsafe {
-            let [low, high] = [(low, from), (high, from.wrapping_add(SIDE))]
-                .map(|(mask, from)| _mm512_maskz_loadu_ps(mask, from));
+            let low = part.of(_mm512_maskz_loadu_ps(low, from));
+            let high = part.of(_mm512_maskz_loadu_ps(high, from.wrapping_add(SIDE)));
             *register = std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(high, low));
         }
     }
@@ -98,7 +132,7 @@ unsafe fn along(start: *const f32, step: usize, [lines, depth]: [usize; 2]) -> [
 /// As for [`along`].
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 #[inline]
-unsafe fn across(start: *const f32, step: usize, [lines, depth]: [usize; 2]) -> [__m512i; SIDE] {
+unsafe fn across(start: *const f32, step: usize, [lines, depth]: [usize; 2], part: Part) -> [__m512i; SIDE] {
     // The numbers of two registers in turn.
     const IN_TURN: [i16; 32] = {
         let mut order = [0; 32];
@@ -117,8 +151,8 @@ unsafe fn across(start: *const f32, step: usize, [lines, depth]: [usize; 2]) -> 
         unsafe {
             let order = _mm512_loadu_si512(IN_TURN.as_ptr().cast());
             let second = if 2 * at + 1 < depth { mask } else { 0 };
-            let [first, second] = [(mask, from), (second, from.wrapping_add(step))]
-                .map(|(mask, from)| _mm512_maskz_loadu_ps(mask, from));
+            let first = part.of(_mm512_maskz_loadu_ps(mask, from));
+            let second = part.of(_mm512_maskz_loadu_ps(second, from.wrapping_add(step)));
             let rounded = std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(second, first));
             *register = _mm512_permutexvar_epi16(order, rounded);
         }

@@ -43,9 +43,10 @@ struct Exact<T> {
     element: PhantomData<T>,
 }
 
-/// Products of `f32` numbers that are rounded to bf16.
+/// Products of `f32` numbers that are rounded to bf16, or to sums of two such numbers.
 struct Rounded {
     products: Products,
+    precision: Precision,
     /// The factors in pairs, or the second one in tiles.
     pairs: [Scratch<Pair>; 2],
     /// Whether the factors are constants, which need not be packed for each launch.
@@ -119,9 +120,9 @@ fn body(
         Precision::F32 => {
             with_float!(single, dtype, T => Box::new(Exact::<T> { products, element: PhantomData }))
         }
-        Precision::Bf16 => {
+        precision @ (Precision::Bf16 | Precision::Bf16x3) => {
             let constant = factors.each_ref().map(|factor| single.is_constant(factor));
-            Box::new(Rounded { products, pairs: Default::default(), constant })
+            Box::new(Rounded { products, precision, pairs: Default::default(), constant })
         }
     };
     Ok((single.signature(factors, [out]), body))
@@ -147,8 +148,16 @@ impl Body for Rounded {
         batch.check(from.map(<[f32]>::len), c.len());
         #[cfg(target_arch = "x86_64")]
         if machine.isa.bf16() == Bf16::Tiles {
-            let version = version.filter(|_| self.constant[1]);
-            return Ok(batch.run_by_tiles(machine, from, (&self.pairs[1], version), c, finish)?);
+            let packed = (&self.pairs[1], version.filter(|_| self.constant[1]));
+            let factors = match self.precision {
+                Precision::Bf16x3 => amx::Factors::Sums,
+                _ => amx::Factors::Numbers,
+            };
+            return Ok(batch.run_by_tiles(machine, (factors, from), packed, c, finish)?);
+        }
+        if self.precision == Precision::Bf16x3 {
+            batch.run(machine, from, c, finish);
+            return Ok(());
         }
         let halved = Batch { product: Matmul { k: batch.product.k.div_ceil(2), ..batch.product }, ..batch };
         let packed = |side: usize, work: &mut dyn FnMut(&[Pair])| -> Result<(), OutOfMemory> {
@@ -243,16 +252,16 @@ impl Batch {
     fn run_by_tiles(
         &self,
         machine: &Machine,
-        [left, b]: [&[f32]; 2],
+        (factors, [left, b]): (amx::Factors, [&[f32]; 2]),
         (scratch, version): (&Scratch<Pair>, Option<u64>),
         c: &mut [f32],
         finish: Finish<'_>,
     ) -> Result<(), OutOfMemory> {
         let Batch { product, count, held, .. } = *self;
-        let pack = |pairs: &mut [Pair]| amx::pack_right(machine, &product, held[1], b, pairs);
+        let pack = |pairs: &mut [Pair]| amx::pack_right(machine, (&product, factors), held[1], b, pairs);
         let work = |right: &mut [Pair]| {
-            let products =
-                amx::Products { product, count, left, right, factors: &|index| self.factors(index) };
+            let factors_of = &|index| self.factors(index);
+            let products = amx::Products { product, factors, count, left, right, factors_of };
             let to = Shared(c.as_mut_ptr());
             // SAFETY: C is borrowed exclusively, and has as many products of these sizes; each part is finished once it is final.
             let is_finished =
@@ -261,7 +270,7 @@ impl Batch {
                 finish.all(&machine.team, c);
             }
         };
-        scratch.lend_made(held[1] * amx::packed_len(&product), version, pack, work)
+        scratch.lend_made(held[1] * amx::packed_len(&product, factors), version, pack, work)
     }
 
     /// The two factors of a product, by their numbers.

@@ -23,7 +23,7 @@ pub(super) fn result(call: Call<'_>) -> usize {
 /// The numbers of two factors as a library takes them: in bf16 they are rounded before.
 pub(super) fn factors(call: Call<'_>, of: [usize; 2]) -> [usize; 2] {
     match call.group.precision {
-        Precision::F32 => of.map(|k| call.input_number(k)),
+        Precision::F32 | Precision::Bf16x3 => of.map(|k| call.input_number(k)),
         Precision::Bf16 => [call.scratch_number(1), call.scratch_number(2)],
     }
 }

@@ -10,7 +10,7 @@ use paddle_core::memory::OutOfMemory;
 
 use super::Memory;
 use super::strip::{Buffer, Places, Strip, Strips};
-use crate::cpu::amx::{BLOCK, Configured, DEPTH, Lines, Packed, Row, TILE};
+use crate::cpu::amx::{BLOCK, Configured, DEPTH, Lines, Packed, Part, Row, TILE};
 use crate::cpu::kernel::Machine;
 use crate::cpu::ops::conv2d::Sizes;
 use crate::cpu::ops::conv2d::axis::Geometry;
@@ -94,7 +94,7 @@ impl FilterGradient<'_> {
         // SAFETY: the caller's. The results of a strip are neighbours.
         unsafe {
             for filter in (0..self.filters).step_by(BLOCK) {
-                lines.pack(filter, 0..depth, Row::Lines, left.add(band(filter)));
+                lines.pack(filter, 0..depth, (Row::Lines, Part::First), left.add(band(filter)));
             }
             for tile in 0..self.strips.tiles() {
                 let of_tile = self.strips.of_tile(strip, tile);
