@@ -213,8 +213,9 @@ impl Band<'_> {
         // SAFETY: the caller's; there is room for the most tiles of two rows.
         unsafe {
             let in_use = Configured::new();
-            for first in (0..tiles).step_by(MOST_TILES) {
-                let chunk = first..tiles.min(first + MOST_TILES);
+            let at_once = MOST_TILES / parts.len();
+            for first in (0..tiles).step_by(at_once) {
+                let chunk = first..tiles.min(first + at_once);
                 for (&part, to) in parts.iter().zip(packed) {
                     self.lines.pack(rows.start, chunk.clone(), (Row::Lines, part), to);
                 }
