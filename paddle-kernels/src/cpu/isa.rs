@@ -17,7 +17,7 @@ pub struct Isa {
 
 /// The instructions for products of bf16 numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Bf16 {
+enum Bf16 {
     /// None but those for `f32`.
     Numbers,
     /// Dot products of pairs: AVX-512 BF16, which Cooper Lake, Sapphire Rapids and Zen 4 have.
@@ -130,9 +130,17 @@ impl Isa {
         self.level
     }
 
-    /// What multiplies bf16 numbers. In a copy of a kernel, which knows its level alone, it is always [`Bf16::Numbers`].
-    pub(crate) fn bf16(self) -> Bf16 {
-        self.bf16
+    /// Whether there are dot products of pairs of bf16 numbers. In a copy of a kernel, which knows its level alone, this is never so.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn has_dots(self) -> bool {
+        // Where there are tiles, there are dot products, too.
+        self.bf16 != Bf16::Numbers
+    }
+
+    /// Whether there are products of tiles of bf16 numbers. As for dot products, not in a copy of a kernel.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn has_tiles(self) -> bool {
+        self.bf16 == Bf16::Tiles
     }
 
     /// The instruction set that a copy of a kernel is compiled for: in the copy it is known, so that calls of other

@@ -15,7 +15,7 @@ mod pack;
 use std::arch::x86_64::*;
 
 pub(super) use self::pack::{Pairing, Way};
-use super::isa::{Bf16, Isa, Level};
+use super::isa::{Isa, Level};
 use super::matmul::Gemm;
 use super::vector::{Element, Factor, FactorWork, Factors, Lanes, Register, Vector};
 #[cfg(target_arch = "x86_64")]
@@ -68,7 +68,7 @@ impl Factor for Pair {
         unsafe {
             match isa.level() {
                 #[cfg(target_arch = "x86_64")]
-                Level::Avx512 if isa.bf16() != Bf16::Numbers => avx512bf16(work),
+                Level::Avx512 if isa.has_dots() => avx512bf16(work),
                 #[cfg(target_arch = "x86_64")]
                 Level::Avx512 => avx512(work),
                 #[cfg(target_arch = "x86_64")]

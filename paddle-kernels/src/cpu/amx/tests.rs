@@ -1,7 +1,7 @@
 //! Products by tiles against sums of products of rounded numbers.
 
 use super::*;
-use crate::cpu::isa::{Bf16, Isa};
+use crate::cpu::isa::Isa;
 use crate::cpu::multiplier::Multiplier;
 use crate::team::Team;
 
@@ -17,7 +17,7 @@ fn computed(
     [left, b]: [&[f32]; 2],
     count: usize,
 ) -> Option<(Vec<f32>, bool)> {
-    let isa = Isa::available().find(|isa| isa.bf16() == Bf16::Tiles)?;
+    let isa = Isa::available().find(|isa| isa.has_tiles())?;
     let machine = Machine { team: Team::new(threads).unwrap(), isa, multiplier: Multiplier::Own };
     let mut right = vec![Pair::of(f32::NAN, f32::NAN); count * packed_len(&product, factors)];
     pack_right(&machine, (&product, factors), count, b, &mut right);

@@ -13,8 +13,6 @@ use super::Compile;
 #[cfg(target_arch = "x86_64")]
 use crate::cpu::amx;
 use crate::cpu::epilogue::Finish;
-#[cfg(target_arch = "x86_64")]
-use crate::cpu::isa::Bf16;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::matmul::Matmul;
 use crate::cpu::number::Float;
@@ -147,7 +145,7 @@ impl Body for Rounded {
         let (from, c) = ([reads.get::<f32>(0), reads.get::<f32>(1)], writes.one::<f32>());
         batch.check(from.map(<[f32]>::len), c.len());
         #[cfg(target_arch = "x86_64")]
-        if machine.isa.bf16() == Bf16::Tiles {
+        if machine.isa.has_tiles() {
             let packed = (&self.pairs[1], version.filter(|_| self.constant[1]));
             let factors = match self.precision {
                 Precision::Bf16x3 => amx::Factors::Sums,

@@ -5,7 +5,7 @@
 use std::arch::x86_64::*;
 
 use super::Pair;
-use crate::cpu::isa::{Bf16, Isa, dispatch};
+use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::kernel::Machine;
 use crate::cpu::shared::Shared;
 
@@ -76,7 +76,7 @@ impl Pairing {
 /// Packs lines of `length` numbers to lines of `width` pairs.
 fn along(isa: Isa, from: &[f32], [length, width]: [usize; 2], to: &mut [Pair]) {
     #[cfg(target_arch = "x86_64")]
-    if isa.bf16() != Bf16::Numbers {
+    if isa.has_dots() {
         // SAFETY: the machine has the instructions.
         return unsafe { along_with_dots(from, [length, width], to) };
     }
@@ -88,7 +88,7 @@ fn along(isa: Isa, from: &[f32], [length, width]: [usize; 2], to: &mut [Pair]) {
 fn neighbours(isa: Isa, from: &[f32], [step, count]: [usize; 2], length: usize, to: &mut [Pair]) {
     assert_eq!(to.len(), count.div_ceil(2) * length);
     #[cfg(target_arch = "x86_64")]
-    if isa.bf16() != Bf16::Numbers {
+    if isa.has_dots() {
         // SAFETY: the machine has the instructions.
         return unsafe { neighbours_with_dots(from, [step, count], length, to) };
     }

@@ -5,8 +5,6 @@ use paddle_core::plan::KernelError;
 use super::{Call, Convolution};
 #[cfg(target_arch = "x86_64")]
 use super::{Conv2dGradKind, Pass, amx};
-#[cfg(target_arch = "x86_64")]
-use crate::cpu::isa::Bf16;
 use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::kernel::{Body, Machine};
 use crate::cpu::operands::Operands;
@@ -65,7 +63,7 @@ impl Body for Rounded {
         )]
         let mut call = self.exact.call(operands);
         #[cfg(target_arch = "x86_64")]
-        if machine.isa.bf16() == Bf16::Tiles && self.by_tiles(machine, &mut call)? {
+        if machine.isa.has_tiles() && self.by_tiles(machine, &mut call)? {
             return Ok(());
         }
         let [first, second] = call.from;

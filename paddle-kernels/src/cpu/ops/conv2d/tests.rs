@@ -4,8 +4,6 @@
 use super::panels::Plane;
 use super::*;
 use crate::cpu::epilogue::Finish;
-#[cfg(target_arch = "x86_64")]
-use crate::cpu::isa::Bf16;
 use crate::cpu::isa::Isa;
 use crate::cpu::multiplier::Multiplier;
 use crate::team::Team;
@@ -186,7 +184,7 @@ fn check_all(s: &Sizes, [images, filters, grads]: [&[f32]; 3], [out, of_images, 
             s.grad_filter_by_tiles(m, c, [&images, &grads], to).unwrap()
         });
         #[cfg(target_arch = "x86_64")]
-        if isa.bf16() == Bf16::Tiles {
+        if isa.has_tiles() {
             check_in_bf16(s, m, [&images, filters, &grads], &check, [&out, &of_images, of_filters]);
         }
         check("forward side by side", &out, &|to| {
