@@ -1,14 +1,15 @@
 //! Products of `f32` numbers that are rounded to bf16, by AMX, Intel's instructions for matrices.
 //!
-//! A tile is a register of 16 rows of 16 pairs, or of 16 sums. One instruction adds the product of two tiles to a third: of 16 rows and
-//! 16 columns, along 32 elements of the inner dimension. It first adds up the products of the first numbers of all 16 pairs, and those
-//! of the second ones, and adds both to the sums. So the bits of an element depend on its row of A and its column of B alone, as in other
-//! products (see [`matmul`](super::matmul)), but they are not those that other instructions give. Numbers below the smallest normal one count as zero.
+//! A tile is a register of 16 rows of 16 pairs, or of 16 sums. One instruction adds the product of two tiles to a third: of 16
+//! rows and 16 columns, along 32 elements of the inner dimension. It first adds up the products of the first numbers of all 16
+//! pairs, and those of the second ones, and adds both to the sums. So the bits of an element depend on its row of A and its
+//! column of B alone, as in other products (see [`matmul`](super::matmul)), but they are not those that other instructions give.
+//! Numbers below the smallest normal one count as zero.
 //!
 //! With [`Factors::Sums`], factors are sums of two numbers in bf16, and three products are added up.
 //!
-//! The factors are packed to tiles: B as a whole, before the product, and the rows of A that a thread multiplies, by that thread.
-//! Elements beyond a factor are zero. Convolutions pack what they meet, and use the same blocks.
+//! The factors are packed to tiles: B as a whole, before the product, and the rows of A that a thread multiplies, by that
+//! thread. Elements beyond a factor are zero. Convolutions pack what they meet, and use the same blocks.
 #![allow(unsafe_code, reason = "instructions for tiles, and matrices through raw pointers")]
 
 mod pack;
@@ -90,7 +91,8 @@ pub(super) fn pack_right(
     let Matmul { n, k, trans_b, .. } = *product;
     let (tiles, across) = (deep(k), n.div_ceil(BLOCK));
     assert_eq!([from.len(), to.len()], [matrices * n * k, matrices * packed_len(product, factors)]);
-    // In the order of the factor in memory: a tile of the inner dimension for all columns, or columns for all of the inner dimension.
+    // In the order of the factor in memory: a tile of the inner dimension for all columns, or columns for all of the inner
+    // dimension.
     let (parts, pairs) = if trans_b { (across, tiles * 2 * TILE) } else { (tiles, across * 2 * TILE) };
     let (count, at_once) = (matrices * parts, (PIECE / pairs.max(1)).max(1));
     let shared = Shared(to.as_mut_ptr());
@@ -106,8 +108,8 @@ pub(super) fn pack_right(
                 for (number, &part) in factors.parts().iter().enumerate() {
                     let panel_part = (matrix * across + panel) * factors.parts().len() + number;
                     let to = shared.at((panel_part * tiles + inner.start) * 2 * TILE);
-                    // SAFETY: there is an `Isa` with tiles only where the machine has them. These tiles of the panel are
-                    // this piece's own, and the factor has these lines.
+                    // SAFETY: there is an `Isa` with tiles only where the machine has them. These tiles of the panel are this
+                    // piece's own, and the factor has these lines.
                     unsafe { lines.pack(panel * BLOCK, inner.clone(), (Row::Pairs, part), to) };
                 }
             }
@@ -128,8 +130,8 @@ pub(super) struct Products<'a> {
 }
 
 impl Products<'_> {
-    /// The blocks of columns that are one tile of work. What a thread computes are whole rows, for which it packs the left factor once,
-    /// if there are enough of them for the team.
+    /// The blocks of columns that are one tile of work. What a thread computes are whole rows, for which it packs the left
+    /// factor once, if there are enough of them for the team.
     fn columns_at_once(&self, machine: &Machine) -> usize {
         let Matmul { m, n, .. } = self.product;
         let (bands, panels) = (self.count * m.div_ceil(BLOCK), n.div_ceil(BLOCK).max(1));
@@ -140,8 +142,8 @@ impl Products<'_> {
         panels.div_ceil(parts)
     }
 
-    /// Computes all products, one behind the other in `c`. As soon as rows of C are final, `finish` is called with their elements, if what threads compute are whole rows:
-    /// otherwise it is not called, and the result is false.
+    /// Computes all products, one behind the other in `c`. Returns whether `finish` was called with the elements of C, as soon
+    /// as they were final: it is so where what threads compute are whole rows.
     ///
     /// # Safety
     /// `c` is valid for writing as many products, on any thread, and nothing else touches it meanwhile.
@@ -253,8 +255,8 @@ impl Packed {
 struct Sums(MaybeUninit<[f32; BLOCK * BLOCK]>);
 
 /// Defines a function that computes tiles of C, whose rows are `step` elements apart, from `depth` tiles of each row and of each
-/// column of tiles; or adds to them. Left tiles are in `tmm4` and `tmm5`, right ones in `tmm6` and `tmm7`, and two of each follow
-/// each other in memory.
+/// column of tiles; or adds to them. Left tiles are in `tmm4` and `tmm5`, right ones in `tmm6` and `tmm7`, and two of each
+/// follow each other in memory.
 macro_rules! product_of_tiles {
     ($name:ident: load $load:tt, zero $zero:tt, step $step:tt, store $store:tt) => {
         /// # Safety
@@ -325,6 +327,7 @@ product_of_tiles!(two_by_two:
     ]
 );
 
+// Each operand has to be named in the text, if only in a comment.
 product_of_tiles!(one_by_two:
     load ["tileloadd tmm0, [{c} + {step}]" "tileloadd tmm1, [{c} + {step} + 64]"],
     zero ["tilezero tmm0" "tilezero tmm1"],
@@ -444,8 +447,8 @@ impl Configured {
 
 impl Drop for Configured {
     fn drop(&mut self) {
-        // SAFETY: the machine has tiles, and nobody needs what is in them. Tiles in use slow the processor down, and are saved whenever
-        // the system takes a thread off it.
+        // SAFETY: the machine has tiles, and nobody needs what is in them. Tiles in use slow the processor down, and are saved
+        // whenever the system takes a thread off it.
         unsafe { asm!("tilerelease", options(nostack, nomem, preserves_flags)) };
     }
 }

@@ -7,8 +7,8 @@ use std::ops::Range;
 use super::{DEPTH, SIDE, TILE};
 use crate::cpu::pairs::Pair;
 
-/// A factor as lines along the inner dimension: the rows of a left factor, the columns of a right one. Element `i` of line `j` is
-/// `start[j * line + i * inner]`; one of the steps is 1.
+/// A factor as lines along the inner dimension: the rows of a left factor, the columns of a right one. Element `i` of line `j`
+/// is `start[j * line + i * inner]`; one of the steps is 1.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Lines {
     pub(in super::super) start: *const f32,
@@ -32,8 +32,9 @@ pub(in super::super) enum Row {
 }
 
 impl Lines {
-    /// Packs the lines from `first` on: for each of some tiles of the inner dimension, two tiles, of 16 lines each. Lines and elements that
-    /// the factor does not have are zero, but a tile without any lines is left as it is: nothing is multiplied with it.
+    /// Packs the lines from `first` on: for each of some tiles of the inner dimension, two tiles, of 16 lines each. Lines and
+    /// elements that the factor does not have are zero, but a tile without any lines is left as it is: nothing is multiplied
+    /// with it.
     ///
     /// # Safety
     /// The machine has AVX-512 BF16, the lines can be read, and `to` is valid for writing as many tiles.

@@ -1,9 +1,9 @@
-//! Convolutions in bf16 by the tiles of AMX: see [`crate::cpu::amx`]. A row of the left factor is what a result meets of an image, a row of the
-//! right one is what a value is multiplied with in all filters.
+//! Convolutions in bf16 by the tiles of AMX: see [`crate::cpu::amx`]. A row of the left factor is what a result meets of an
+//! image, a row of the right one is what a value is multiplied with in all filters.
 //!
-//! Threads take strips of results. They round the part of the images that a strip meets, with zeros around it, once ([`strip`]); what the
-//! results meet are runs of neighbouring values there, which are copied to tiles. The sum of a result is in the order of its taps and their
-//! channels, whatever the strip.
+//! Threads take strips of results. They round the part of the images that a strip meets, with zeros around it, once ([`strip`]);
+//! what the results meet are runs of neighbouring values there, which are copied to tiles. The sum of a result is in the order
+//! of its taps and their channels, whatever the strip.
 #![allow(unsafe_code, reason = "tiles, and images through raw pointers")]
 
 mod filters;
@@ -113,7 +113,8 @@ impl Sizes {
         self.groups == 1 && self.last == [true; 2]
     }
 
-    /// Computes the results by tiles, unless a strip would be too large, or images are laid out otherwise: then it returns false.
+    /// Computes the results by tiles, unless a strip would be too large, or images are laid out otherwise: then it returns
+    /// false.
     pub(super) fn forward_in_bf16(
         &self,
         machine: &Machine,
@@ -136,8 +137,8 @@ impl Sizes {
         Ok(true)
     }
 
-    /// Computes the gradients of the images by tiles, unless a strip would be too large, or images are laid out otherwise: then it
-    /// returns false.
+    /// Computes the gradients of the images by tiles, unless a strip would be too large, or images are laid out otherwise: then
+    /// it returns false.
     pub(super) fn grad_input_in_bf16(
         &self,
         machine: &Machine,

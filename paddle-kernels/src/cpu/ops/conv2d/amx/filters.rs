@@ -36,8 +36,8 @@ impl PackedFilters {
                 for half in 0..(self.outer - block * BLOCK).div_ceil(SIDE).min(2) {
                     let first = block * BLOCK + half * SIDE;
                     let lines = (self.outer - first).min(SIDE);
-                    // SAFETY: there is an `Isa` with tiles only where the machine has them. The filters have these elements,
-                    // and nobody else writes this tile.
+                    // SAFETY: there is an `Isa` with tiles only where the machine has them. The filters have these elements, and
+                    // nobody else writes this tile.
                     unsafe {
                         let start = filters.as_ptr().wrapping_add(first * outer);
                         let to = to.at(((block * tiles + tile) * 2 + half) * TILE);

@@ -19,8 +19,8 @@ use crate::cpu::ops::conv2d::gradient::parts;
 use crate::cpu::pairs::Pair;
 use crate::cpu::shared::Shared;
 
-/// The most tiles of results that are packed at once, for one row of tiles: with what they are multiplied with, they fill half of the
-/// first-level cache.
+/// The most tiles of results that are packed at once, for one row of tiles: with what they are multiplied with, they fill half
+/// of the first-level cache.
 const AT_ONCE: usize = 8;
 /// The tiles of gradients that are multiplied before others are packed: a part of the second-level cache.
 const GRADIENTS: usize = 128;
@@ -112,8 +112,8 @@ impl FilterGradient<'_> {
 }
 
 impl Sizes {
-    /// Computes the gradients of the filters by tiles, unless a strip would be too large, there are very many filters, or images are laid
-    /// out otherwise: then it returns false.
+    /// Computes the gradients of the filters by tiles, unless a strip would be too large, there are very many filters, or images
+    /// are laid out otherwise: then it returns false.
     pub(in super::super) fn grad_filter_in_bf16(
         &self,
         machine: &Machine,

@@ -17,7 +17,8 @@ const ENOUGH_BYTES: usize = 48 * 1024;
 /// There are at least so many strips, if there are as many images: threads share them.
 const FEWEST: usize = 8;
 
-/// The strips that the results of all images are cut into: some rows of an image, or some images. They depend on the sizes alone.
+/// The strips that the results of all images are cut into: some rows of an image, or some images. They depend on the sizes
+/// alone.
 #[derive(Clone, Copy)]
 pub(super) struct Strips {
     pub(super) axes: [Axis; 2],
@@ -147,8 +148,8 @@ impl Strips {
         self.runs()[0] * self.tiles_of_run()
     }
 
-    /// The elements of filters that the values of a tile are multiplied with, as many as there are. `width` is that of a filter, and `inner`
-    /// the distance of neighbouring channels in it.
+    /// The elements of filters that the values of a tile are multiplied with, as many as there are. `width` is that of a filter,
+    /// and `inner` the distance of neighbouring channels in it.
     pub(super) fn met(&self, tile: usize, width: usize, inner: usize) -> ([i32; DEPTH], usize) {
         let ([down, across], channels) = (self.axes, self.source.channels);
         let (run, first) = (tile / self.tiles_of_run(), tile % self.tiles_of_run() * DEPTH);
