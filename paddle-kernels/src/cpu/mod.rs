@@ -3,6 +3,7 @@
 
 mod along_axis;
 mod broadcast;
+mod candidates;
 mod channels;
 mod epilogue;
 mod fold;
