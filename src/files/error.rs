@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use paddle_core::memory::OutOfMemory;
+use paddle_core::model_files::{ModelFileError, ModelFileFault};
 use paddle_core::wire::WireError;
 
 use super::load_report::LoadReport;
@@ -166,7 +167,7 @@ pub enum FileFault {
     Wire(WireError),
     /// A folder of which one model is wanted has none or several.
     Models {
-        /// The number of its files `.pdmodel`.
+        /// The number of its models.
         found: usize,
     },
     /// There is no memory for the content of the file.
@@ -338,8 +339,10 @@ impl fmt::Display for FileFault {
                  {expected:?}; `Parameters::load` reads the parameters alone"
             ),
             Self::Wire(error) => write!(f, "{error}"),
-            Self::Models { found: 0 } => f.write_str("has no file `.pdmodel`"),
-            Self::Models { found } => write!(f, "has {found} files `.pdmodel`; name one of them"),
+            Self::Models { found: 0 } => f.write_str("has no file `.pdmodel`, `.onnx` or `__model__`"),
+            Self::Models { found } => {
+                write!(f, "has {found} files `.pdmodel`, `.onnx` or `__model__`; name one of them")
+            }
             Self::OutOfMemory(error) => write!(f, "{error}"),
         }
     }
@@ -349,6 +352,19 @@ impl fmt::Display for FileFault {
 fn listed(trainers: &[Vec<String>]) -> String {
     let networks = |networks: &Vec<String>| format!("({})", networks.join(", "));
     trainers.iter().map(networks).collect::<Vec<_>>().join(" and ")
+}
+
+impl From<ModelFileError> for FileError {
+    fn from(ModelFileError { path, fault }: ModelFileError) -> Self {
+        let fault = match fault {
+            ModelFileFault::OutOfMemory(error) => FileFault::OutOfMemory(error),
+            ModelFileFault::Models { found } => FileFault::Models { found },
+            ModelFileFault::Truncated { tensor, end, length } => FileFault::Truncated { tensor, end, length },
+            ModelFileFault::Location { tensor, why } => FileFault::Location { tensor, why },
+            ModelFileFault::Read(error) => FileFault::read(error),
+        };
+        fault.of(&path)
+    }
 }
 
 impl Error for FileError {
