@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use paddle_core::convert::{
-    ConvertError, Fault, OnnxModel, element, load_onnx_to_train, load_params, load_to_train,
+    ConvertError, Fault, OnnxModel, element, load_onnx_to_train, load_params, load_saved, load_to_train,
 };
 use paddle_core::memory::{OutOfMemory, TryGrow};
 use paddle_core::model_files::{
@@ -13,6 +13,7 @@ use paddle_core::model_files::{
 use paddle_core::ops::Program;
 use paddle_core::plan::{Backend, Stored};
 use paddle_core::wire::onnx::ModelProto;
+use paddle_core::wire::pickle::{SavedValues, read_saved};
 use paddle_core::wire::{ProgramDesc, TensorRecord, WireError, parameter_names, read_params};
 
 use crate::Error;
@@ -136,7 +137,8 @@ impl Network<Dynamic> {
 
 impl<B: Backend> Parameters<B> {
     /// Takes the values of a model that PaddlePaddle saved, or of one in ONNX, by the names that its parameters have. `path` is
-    /// what [`Network::load`] takes. A network that `include_model!` or `paddle decompile` made of the
+    /// what [`Network::load`] takes, or a file `.pdparams` or `.pdopt` of `paddle.save`, in which nothing is executed. Its names are those
+    /// of parameters, `linear_0.w_0`, and where it does not say these, `0.weight`. A network that `include_model!` or `paddle decompile` made of the
     /// model has these names. An error changes nothing.
     ///
     /// ```
@@ -167,7 +169,10 @@ impl<B: Backend> Parameters<B> {
     /// Those of [`Network::load`], and [`Error::File`] with [`FileFault::Differs`] if the model does not have what [`Load`] asks for.
     pub fn load_model(&mut self, path: impl AsRef<Path>, load: Load<'_>) -> Result<LoadReport, Error> {
         let path = path.as_ref();
-        let (_, records) = saved(path)?;
+        let (_, records) = match holds_saved_values(path) {
+            true => load_saved(saved_values(path)?)?,
+            false => saved(path)?,
+        };
         let (report, found) = self.matched(&Records(&records), load).map_err(|fault| fault.of(path))?;
         let read = found.into_iter().map(|(stored, tensor)| {
             let values = Values::from_le_bytes(stored.dtype, &records[&tensor].data);
@@ -178,6 +183,35 @@ impl<B: Backend> Parameters<B> {
         self.upload(&values);
         Ok(report)
     }
+}
+
+impl Parameters {
+    /// The values in a file `.pdparams` or `.pdopt`, which `paddle.save` wrote, as parameters that no network has yet. Their names
+    /// are those that [`load_model`](Self::load_model) says. What is no array, such as the settings of an updater, is left out.
+    ///
+    /// ```no_run
+    /// use paddle::Parameters;
+    ///
+    /// Parameters::of_saved("resnet.pdparams")?.save("resnet.safetensors")?;
+    /// # Ok::<(), paddle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::File`] with [`FileFault::Pickle`] if the file has anything but plain data and NumPy's arrays, with the byte where
+    /// that stands, and those of [`Parameters::create`].
+    pub fn of_saved(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let (program, records) = load_saved(saved_values(path.as_ref())?)?;
+        Ok(with_values(program, &records)?.1)
+    }
+}
+
+/// Whether a file is one of `paddle.save`, by its name.
+pub(crate) fn holds_saved_values(path: &Path) -> bool {
+    ["pdparams", "pdopt"].into_iter().any(|extension| has_extension(path, extension))
+}
+
+fn saved_values(path: &Path) -> Result<SavedValues, FileError> {
+    read_saved(&read(path)?).map_err(|error| FileFault::Pickle(error).of(path))
 }
 
 /// The values of a model, by their names.

@@ -91,6 +91,13 @@ impl Model {
         }
     }
 
+    /// The file, if it is one of `paddle.save`, which has values and no program.
+    pub(crate) fn saved_values(&self) -> Option<&Path> {
+        let is_saved =
+            ["pdparams", "pdopt"].into_iter().any(|extension| has_extension(&self.path, extension));
+        is_saved.then_some(&*self.path)
+    }
+
     /// The file with the values of the parameters, if there is one.
     pub(crate) fn values(&self) -> Result<Option<PathBuf>, Failure> {
         if let Some(given) = &self.parameters {

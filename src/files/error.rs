@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use paddle_core::memory::OutOfMemory;
 use paddle_core::model_files::{ModelFileError, ModelFileFault};
 use paddle_core::wire::WireError;
+use paddle_core::wire::pickle::PickleError;
 
 use super::load_report::LoadReport;
 use super::lock::Holder;
@@ -165,6 +166,8 @@ pub enum FileFault {
     },
     /// The file is not PaddlePaddle's file of these parameters.
     Wire(WireError),
+    /// The file is nothing that `paddle.save` wrote of parameters.
+    Pickle(PickleError),
     /// A folder of which one model is wanted has none or several.
     Models {
         /// The number of its models.
@@ -339,6 +342,7 @@ impl fmt::Display for FileFault {
                  {expected:?}; `Parameters::load` reads the parameters alone"
             ),
             Self::Wire(error) => write!(f, "{error}"),
+            Self::Pickle(error) => write!(f, "{error}"),
             Self::Models { found: 0 } => f.write_str("has no file `.pdmodel`, `.onnx` or `__model__`"),
             Self::Models { found } => {
                 write!(f, "has {found} files `.pdmodel`, `.onnx` or `__model__`; name one of them")
@@ -376,6 +380,7 @@ impl Error for FileError {
             | FileFault::Unkept(source) => Some(source),
             FileFault::NoneIntact { previous, .. } => Some(previous),
             FileFault::Wire(source) => Some(source),
+            FileFault::Pickle(source) => Some(source),
             FileFault::OutOfMemory(source) => Some(source),
             FileFault::HeaderLength { .. }
             | FileFault::Header { .. }
