@@ -77,7 +77,6 @@ mod element;
 mod error;
 mod evaluate;
 pub mod event;
-mod external_data;
 pub mod files;
 mod first_values;
 mod frozen;

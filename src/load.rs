@@ -4,19 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use paddle_core::convert::{
-    ConvertError, Fault, OnnxModel, element, load_onnx_to_train, load_params, load_to_train,
+    ConvertError, Fault, OnnxModel, element, load_onnx_to_train, load_params, load_saved, load_to_train,
 };
-use paddle_core::memory::OutOfMemory;
+use paddle_core::memory::{OutOfMemory, TryGrow};
+use paddle_core::model_files::{
+    file_of, has_extension, has_no_name_of_its_own, read_external_data, values_beside, within,
+};
 use paddle_core::ops::Program;
 use paddle_core::plan::{Backend, Stored};
 use paddle_core::wire::onnx::ModelProto;
-use paddle_core::wire::{ProgramDesc, TensorRecord, WireError};
+use paddle_core::wire::pickle::{SavedValues, read_saved};
+use paddle_core::wire::{ProgramDesc, TensorRecord, WireError, parameter_names, read_params};
 
 use crate::Error;
 use crate::element::Values;
-use crate::external_data::read_external_data;
+use crate::files::disk::{self, Disk};
 use crate::files::matching::Tensors;
-use crate::files::{FileError, FileFault, Load, LoadReport, disk};
+use crate::files::{FileError, FileFault, Load, LoadReport};
 use crate::network::{Dynamic, Network};
 use crate::parameters::Parameters;
 
@@ -59,7 +63,7 @@ pub fn load_onnx(model: &[u8]) -> Result<(Network<Dynamic>, Parameters), Error> 
 }
 
 impl Network<Dynamic> {
-    /// The `.pdmodel` or `.onnx` file that a path means, as [`load`](Self::load) takes it. It need not exist, unless the path is a
+    /// The file `.pdmodel`, `.onnx` or `__model__` that a path means, as [`load`](Self::load) takes it. It need not exist, unless the path is a
     /// folder.
     ///
     /// ```
@@ -75,15 +79,16 @@ impl Network<Dynamic> {
     /// # Errors
     /// [`Error::File`] if the path is a folder that cannot be read, or has no model or several.
     pub fn file_of(path: impl AsRef<Path>) -> Result<PathBuf, Error> {
-        Ok(file_of_model(path.as_ref())?)
+        Ok(file_of(path.as_ref(), &Disk).map_err(FileError::from)?)
     }
 
     /// Loads a model that PaddlePaddle's `save_inference_model` or `jit.save` wrote, or a model in ONNX, with the values of its
     /// parameters.
     ///
     /// `path` is a folder with one model, the model's `.pdmodel` or `.onnx` file, or that without its extension, as PaddlePaddle
-    /// takes it. The values of a `.pdmodel` are in the `.pdiparams` file beside it; a model without parameters has none. An
-    /// `.onnx` file has its own, or names files within its folder that have them; their names are those of its initialisers.
+    /// takes it. The values of a `.pdmodel` are in the `.pdiparams` file beside it; a model without parameters has none. Older models
+    /// are called `__model__`, and their values are in `__params__`, or in a file for each parameter. An `.onnx` file has its own values,
+    /// or names files within its folder that have them; their names are those of its initialisers.
     ///
     /// The network computes as it was saved where it is asked by [`infer`](crate::infer()). Its program may be trained, too, once
     /// it has a cost: then normalisation moves its statistics, which are no parameters of the updater, and dropout drops.
@@ -132,7 +137,8 @@ impl Network<Dynamic> {
 
 impl<B: Backend> Parameters<B> {
     /// Takes the values of a model that PaddlePaddle saved, or of one in ONNX, by the names that its parameters have. `path` is
-    /// what [`Network::load`] takes. A network that `include_model!` or `paddle decompile` made of the
+    /// what [`Network::load`] takes, or a file `.pdparams` or `.pdopt` of `paddle.save`, in which nothing is executed. Its names are those
+    /// of parameters, `linear_0.w_0`, and where it does not say these, `0.weight`. A network that `include_model!` or `paddle decompile` made of the
     /// model has these names. An error changes nothing.
     ///
     /// ```
@@ -163,7 +169,10 @@ impl<B: Backend> Parameters<B> {
     /// Those of [`Network::load`], and [`Error::File`] with [`FileFault::Differs`] if the model does not have what [`Load`] asks for.
     pub fn load_model(&mut self, path: impl AsRef<Path>, load: Load<'_>) -> Result<LoadReport, Error> {
         let path = path.as_ref();
-        let (_, records) = saved(path)?;
+        let (_, records) = match holds_saved_values(path) {
+            true => load_saved(saved_values(path)?)?,
+            false => saved(path)?,
+        };
         let (report, found) = self.matched(&Records(&records), load).map_err(|fault| fault.of(path))?;
         let read = found.into_iter().map(|(stored, tensor)| {
             let values = Values::from_le_bytes(stored.dtype, &records[&tensor].data);
@@ -174,6 +183,35 @@ impl<B: Backend> Parameters<B> {
         self.upload(&values);
         Ok(report)
     }
+}
+
+impl Parameters {
+    /// The values in a file `.pdparams` or `.pdopt`, which `paddle.save` wrote, as parameters that no network has yet. Their names
+    /// are those that [`load_model`](Self::load_model) says. What is no array, such as the settings of an updater, is left out.
+    ///
+    /// ```no_run
+    /// use paddle::Parameters;
+    ///
+    /// Parameters::of_saved("resnet.pdparams")?.save("resnet.safetensors")?;
+    /// # Ok::<(), paddle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::File`] with [`FileFault::Pickle`] if the file has anything but plain data and NumPy's arrays, with the byte where
+    /// that stands, and those of [`Parameters::create`].
+    pub fn of_saved(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let (program, records) = load_saved(saved_values(path.as_ref())?)?;
+        Ok(with_values(program, &records)?.1)
+    }
+}
+
+/// Whether a file is one of `paddle.save`, by its name.
+pub(crate) fn holds_saved_values(path: &Path) -> bool {
+    ["pdparams", "pdopt"].into_iter().any(|extension| has_extension(path, extension))
+}
+
+fn saved_values(path: &Path) -> Result<SavedValues, FileError> {
+    read_saved(&read(path)?).map_err(|error| FileFault::Pickle(error).of(path))
 }
 
 /// The values of a model, by their names.
@@ -198,16 +236,19 @@ impl Tensors for Records<'_> {
 
 /// A model in files: its program, and the values of its parameters.
 fn saved(path: &Path) -> Result<(Program, BTreeMap<String, TensorRecord>), Error> {
-    let model = file_of_model(path)?;
+    let model = file_of(path, &Disk).map_err(FileError::from)?;
     if has_extension(&model, "onnx") {
         let desc = ModelProto::decode(&read(&model)?);
         let mut desc = desc.map_err(|error| of_file(error, &model))?;
-        read_external_data(&mut desc, &model)?;
+        read_external_data(&mut desc, &model, &Disk).map_err(FileError::from)?;
         return of_onnx(&desc);
     }
     let desc = decoded(&model)?;
-    let values = model.with_extension("pdiparams");
+    let values = values_beside(&model);
     let bytes = match read(&values) {
+        Err(error) if error.fault.is_absence() && has_no_name_of_its_own(&model) => {
+            values_by_file(&desc, &model)?
+        }
         Err(error) if error.fault.is_absence() => Vec::new(),
         bytes => bytes?,
     };
@@ -218,6 +259,22 @@ fn saved(path: &Path) -> Result<(Program, BTreeMap<String, TensorRecord>), Error
         },
         error => error,
     })
+}
+
+/// The values of parameters that have a file each, beside their model and under their names, as one file would have them.
+fn values_by_file(desc: &ProgramDesc, model: &Path) -> Result<Vec<u8>, Error> {
+    let mut all = Vec::new();
+    for name in parameter_names(desc) {
+        let Some(path) = within(model, &name) else {
+            let why = "its name is no path within the folder of the model".to_string();
+            return Err(FileFault::Location { tensor: name, why }.of(model).into());
+        };
+        let bytes = read(&path)?;
+        read_params(&bytes, &BTreeSet::from([name])).map_err(|error| of_file(error, &path))?;
+        let room = all.try_extend_from_slice(&bytes);
+        room.map_err(|error| FileFault::OutOfMemory(error.wanted_for("values of parameters")).of(&path))?;
+    }
+    Ok(all)
 }
 
 fn of_file(error: WireError, path: &Path) -> FileError {
@@ -231,45 +288,6 @@ fn read(path: &Path) -> Result<Vec<u8>, FileError> {
 /// The program in a file.
 pub(crate) fn decoded(path: &Path) -> Result<ProgramDesc, FileError> {
     ProgramDesc::decode(&read(path)?).map_err(|error| of_file(error, path))
-}
-
-/// The `.pdmodel` or `.onnx` file that a path means.
-fn file_of_model(path: &Path) -> Result<PathBuf, FileError> {
-    if disk::metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
-        let names = disk::names(path).map_err(|error| FileFault::read(error).of(path))?;
-        let files = names.iter().map(|name| path.join(name));
-        let models: Vec<PathBuf> = files.filter(|file| is_model(file)).collect();
-        return match <[PathBuf; 1]>::try_from(models) {
-            Ok([model]) => Ok(model),
-            Err(models) => Err(FileFault::Models { found: models.len() }.of(path)),
-        };
-    }
-    if is_model(path) {
-        return Ok(path.to_path_buf());
-    }
-    let [pdmodel, onnx] = ["pdmodel", "onnx"].map(|extension| with_extension(path, extension));
-    let is_there = |path: &Path| disk::metadata(path).is_ok();
-    Ok(if !is_there(&pdmodel) && is_there(&onnx) { onnx } else { pdmodel })
-}
-
-/// The path of a file with this extension, which may be given without it.
-pub(crate) fn with_extension(path: &Path, extension: &str) -> PathBuf {
-    if has_extension(path, extension) {
-        return path.to_path_buf();
-    }
-    // A name may have dots of its own.
-    let mut name = path.as_os_str().to_owned();
-    name.push(".");
-    name.push(extension);
-    name.into()
-}
-
-fn is_model(path: &Path) -> bool {
-    ["pdmodel", "onnx"].into_iter().any(|extension| has_extension(path, extension))
-}
-
-pub(crate) fn has_extension(path: &Path, extension: &str) -> bool {
-    path.extension().is_some_and(|found| found == extension)
 }
 
 fn of_desc(desc: &ProgramDesc, pdiparams: &[u8]) -> Result<(Program, BTreeMap<String, TensorRecord>), Error> {

@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::Path;
 
 use paddle_core::convert::{ExportError, legalise, to_onnx};
+use paddle_core::model_files::{has_extension, with_extension};
 use paddle_core::passes::test_mode::test_mode;
 use paddle_core::plan::Backend;
 
 use crate::Error;
 use crate::files::{FileFault, atomic};
-use crate::load::{has_extension, with_extension};
 use crate::network::{Network, Spec};
 use crate::parameters::{ParameterError, Parameters};
 

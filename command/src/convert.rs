@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use paddle::Parameters;
 use paddle::core::convert::{legalise, to_wire};
 use paddle::core::passes::test_mode::test_mode;
 
@@ -36,6 +37,7 @@ Examples:
   paddle convert edited.txt edited.pdmodel --own  # if PaddlePaddle has nothing that computes an operator
   paddle convert resnet resnet.onnx
   paddle convert resnet resnet.safetensors        # the parameters alone
+  paddle convert resnet.pdparams resnet.safetensors  # what paddle.save wrote
   paddle convert resnet.txt new.pdmodel --parameters trained.safetensors";
 
 impl Convert {
@@ -44,6 +46,12 @@ impl Convert {
         let is_itself = |path: &Path| fs::canonicalize(path).ok() == fs::canonicalize(out).ok();
         if out.exists() && is_itself(&self.model.file()?) {
             return Err(Failure::of(out, "the model itself would be overwritten; name another file"));
+        }
+        if let Some(saved) = self.model.saved_values() {
+            return match out.extension().is_some_and(|extension| extension == "safetensors") {
+                true => Ok(Parameters::of_saved(saved)?.save(out).map(|()| Verdict::Fine)?),
+                false => Err(Failure::of(out, "values without a program become a .safetensors")),
+            };
         }
         match out.extension().and_then(|extension| extension.to_str()) {
             Some("pdmodel") => self.pdmodel()?,

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::Path;
 
 use clap::Args;
 use paddle::columns::bytes;
 use paddle::core::ops::Program;
 use paddle::core::program::DType;
 use paddle::network::Variable;
-use paddle::{Batch, Dynamic, Network, Profile, profile};
+use paddle::{Batch, Dynamic, Network, Parameters, Profile, profile};
 use serde_json::{Value, json};
 
 use crate::array::Array;
@@ -40,6 +41,7 @@ Examples:
   paddle info resnet --batch 8                    # what a batch of 8 rows costs
   paddle info lstm.pdmodel --batch 8 --length 40  # of sequences of 40 tokens
   paddle info resnet --json | jq .parameters.bytes
+  paddle info resnet.pdparams                     # what paddle.save wrote
 
 An operation is an addition or a multiplication of floating-point numbers: a multiply-add is two. Other operators count one for
 each element that they compute.";
@@ -72,6 +74,9 @@ struct Cost {
 
 impl Info {
     pub(crate) fn run(&self, out: &mut dyn Write) -> Result<Verdict, Failure> {
+        if let Some(saved) = self.model.saved_values() {
+            return self.write_saved(out, saved);
+        }
         let net = Network::<Dynamic>::from_program(self.model.program()?)?;
         let program = net.program()?;
         let (parameters, operators) = (parameters(program), operators(program));
@@ -92,19 +97,39 @@ impl Info {
         };
         writeln!(out, "\ninputs\n{}", listed(net.inputs()?))?;
         writeln!(out, "outputs\n{}", listed(&net.outputs()?))?;
-        let lines = parameters.iter().map(|parameter| {
-            let ty = format!("{}{:?}", parameter.dtype, parameter.dims);
-            vec![bytes(parameter.bytes() as f64), parameter.name.clone(), ty]
-        });
-        let (elements, size) = totals(&parameters);
-        writeln!(out, "parameters: {}, of {elements} elements in {}", parameters.len(), bytes(size as f64))?;
-        writeln!(out, "{}", Columns { lines: lines.collect(), numbers: 1 })?;
+        write_parameters(out, &parameters)?;
+        writeln!(out)?;
         writeln!(out, "operators: {}", operators.values().sum::<usize>())?;
         let lines = operators.iter().map(|(name, count)| vec![count.to_string(), name.to_string()]);
         write!(out, "{}", Columns { lines: lines.collect(), numbers: 1 })?;
         if let (Some(rows), Some(costs)) = (self.batch, costs) {
             self.write_costs(out, rows, &costs)?;
         }
+        Ok(Verdict::Fine)
+    }
+
+    /// What a file of `paddle.save` has: values without a program.
+    fn write_saved(&self, out: &mut dyn Write, path: &Path) -> Result<Verdict, Failure> {
+        let found = Parameters::of_saved(path)?;
+        let parameters: Vec<Parameter> = found
+            .iter()
+            .map(|stored| Parameter {
+                name: stored.name.clone(),
+                dtype: stored.dtype,
+                dims: stored.dims.clone(),
+            })
+            .collect();
+        if self.json {
+            let text = serde_json::to_string_pretty(&json!({
+                "program": null,
+                "values": path.display().to_string(),
+                "parameters": parameters_as_json(&parameters),
+            }));
+            writeln!(out, "{}", text.expect("names and numbers have a form in JSON"))?;
+            return Ok(Verdict::Fine);
+        }
+        writeln!(out, "values without a program: {}\n", path.display())?;
+        write_parameters(out, &parameters)?;
         Ok(Verdict::Fine)
     }
 
@@ -169,22 +194,12 @@ impl Info {
         operators: &BTreeMap<&str, usize>,
         costs: Option<&BTreeMap<String, Cost>>,
     ) -> Result<Value, Failure> {
-        let (elements, size) = totals(parameters);
-        let parameter = |parameter: &Parameter| {
-            json!({
-                "name": parameter.name,
-                "dtype": parameter.dtype.name(),
-                "dims": parameter.dims,
-                "bytes": parameter.bytes(),
-            })
-        };
-        let listed: Vec<Value> = parameters.iter().map(parameter).collect();
         let mut value = json!({
             "program": self.model.file()?.display().to_string(),
             "values": self.model.values()?.map(|path| path.display().to_string()),
             "inputs": listed_as_json(net.inputs()?),
             "outputs": listed_as_json(&net.outputs()?),
-            "parameters": { "count": parameters.len(), "elements": elements, "bytes": size, "all": listed },
+            "parameters": parameters_as_json(parameters),
             "operators": operators,
         });
         if let Some(costs) = costs {
@@ -203,6 +218,32 @@ impl Info {
         }
         Ok(value)
     }
+}
+
+fn parameters_as_json(parameters: &[Parameter]) -> Value {
+    let (elements, size) = totals(parameters);
+    let parameter = |parameter: &Parameter| {
+        json!({
+            "name": parameter.name,
+            "dtype": parameter.dtype.name(),
+            "dims": parameter.dims,
+            "bytes": parameter.bytes(),
+        })
+    };
+    let listed: Vec<Value> = parameters.iter().map(parameter).collect();
+    json!({ "count": parameters.len(), "elements": elements, "bytes": size, "all": listed })
+}
+
+/// Writes how large parameters are together, and a line for each.
+fn write_parameters(out: &mut dyn Write, parameters: &[Parameter]) -> Result<(), Failure> {
+    let lines = parameters.iter().map(|parameter| {
+        let ty = format!("{}{:?}", parameter.dtype, parameter.dims);
+        vec![bytes(parameter.bytes() as f64), parameter.name.clone(), ty]
+    });
+    let (elements, size) = totals(parameters);
+    writeln!(out, "parameters: {}, of {elements} elements in {}", parameters.len(), bytes(size as f64))?;
+    write!(out, "{}", Columns { lines: lines.collect(), numbers: 1 })?;
+    Ok(())
 }
 
 /// What inputs or outputs are, in JSON.

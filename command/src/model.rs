@@ -5,10 +5,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paddle::core::convert;
+use paddle::core::model_files::{
+    System, has_extension, has_no_name_of_its_own, read_external_data, values_beside,
+};
 use paddle::core::ops::Program;
 use paddle::core::text;
 use paddle::core::wire::ProgramDesc;
 use paddle::core::wire::onnx::ModelProto;
+use paddle::files::FileError;
 use paddle::{Dynamic, Load, Network, Parameters};
 
 use crate::failure::Failure;
@@ -16,7 +20,7 @@ use crate::failure::Failure;
 /// What a command takes as a model.
 #[derive(Args)]
 pub(crate) struct Model {
-    /// A folder with one `.pdmodel` or `.onnx`, such a file with or without its extension, or a file with a program as text.
+    /// A folder with one `.pdmodel`, `.onnx` or `__model__`, such a file with or without its extension, or a file with a program as text.
     #[arg(value_name = "MODEL")]
     path: PathBuf,
     /// The values of the parameters: a `.pdiparams` or `.safetensors` file. Without this, the one beside the model that
@@ -78,11 +82,20 @@ impl Model {
                 convert::load(&desc).map_err(|error| Failure::of(&file, error))
             }
             Content::Onnx(bytes) => {
-                let desc = ModelProto::decode(&bytes).map_err(|error| Failure::of(&file, error))?;
+                let mut desc = ModelProto::decode(&bytes).map_err(|error| Failure::of(&file, error))?;
+                read_external_data(&mut desc, &file, &System)
+                    .map_err(|error| paddle::Error::from(FileError::from(error)))?;
                 let model = convert::load_onnx(&desc).map_err(|error| Failure::of(&file, error))?;
                 Ok(model.program)
             }
         }
+    }
+
+    /// The file, if it is one of `paddle.save`, which has values and no program.
+    pub(crate) fn saved_values(&self) -> Option<&Path> {
+        let is_saved =
+            ["pdparams", "pdopt"].into_iter().any(|extension| has_extension(&self.path, extension));
+        is_saved.then_some(&*self.path)
     }
 
     /// The file with the values of the parameters, if there is one.
@@ -94,17 +107,21 @@ impl Model {
         if is_onnx(&file) {
             return Ok(Some(file));
         }
-        let beside = ["pdiparams", "safetensors"].map(|extension| file.with_extension(extension));
+        let beside = [values_beside(&file), file.with_extension("safetensors")];
         Ok(beside.into_iter().find(|path| path.is_file()))
     }
 
     /// The network with the values of its parameters, for running.
     pub(crate) fn load(&self) -> Result<(Network<Dynamic>, Parameters), Failure> {
         let (file, values) = (self.file()?, self.values()?);
-        let is_pdmodel = file.extension().is_some_and(|extension| extension == "pdmodel");
-        let is_usual = values.as_ref().is_some_and(|values| *values == file.with_extension("pdiparams"));
+        // Parameters of a model without a name of its own may have a file each.
+        let is_old = has_no_name_of_its_own(&file);
+        let is_usual = match &values {
+            Some(values) => *values == values_beside(&file) && (is_old || has_extension(&file, "pdmodel")),
+            None => is_old,
+        };
         let has_own = is_onnx(&file) && values.as_ref() == Some(&file);
-        if is_pdmodel && is_usual || has_own {
+        if is_usual || has_own {
             return Ok(Network::load(&file)?);
         }
         let net = Network::from_program(self.program()?)?;
@@ -130,12 +147,12 @@ impl Model {
 
 /// Whether a file is one of safetensors, by its name.
 pub(crate) fn is_safetensors(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "safetensors")
+    has_extension(path, "safetensors")
 }
 
 /// Whether a file is a model in ONNX, by its name.
 fn is_onnx(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "onnx")
+    has_extension(path, "onnx")
 }
 
 /// Whether a text begins as programs do, behind comments.

@@ -7,6 +7,8 @@
 pub mod convert;
 pub mod layers;
 pub mod memory;
+#[cfg(feature = "read")]
+pub mod model_files;
 pub mod ops;
 pub mod passes;
 #[cfg(feature = "plan")]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 const FLOORS: &[(&str, &[&str])] = &[
     ("memory", &[]),
     ("wire", &["memory"]),
+    ("model_files", &["memory", "wire"]),
     ("program", &[]),
     ("ops", &["program"]),
     ("text", &["program", "ops"]),

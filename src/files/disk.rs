@@ -10,6 +10,8 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use paddle_core::memory::TryGrow;
+use paddle_core::model_files::FileSystem;
+pub(crate) use paddle_core::model_files::folder;
 
 /// One operation. Tests see each one, and decide whether it fails.
 #[derive(Clone, Copy, Debug)]
@@ -117,11 +119,6 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A path without links.
-pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
-    perform(Operation::Metadata(path), || fs::canonicalize(path))
-}
-
 /// The metadata of a path, links followed.
 pub(crate) fn metadata(path: &Path) -> io::Result<Metadata> {
     perform(Operation::Metadata(path), || fs::metadata(path))
@@ -144,6 +141,30 @@ pub(crate) fn names(folder: &Path) -> io::Result<Vec<OsString>> {
     Ok(files.map(|entry| entry.file_name()).collect())
 }
 
+/// The file system as [`model_files`](paddle_core::model_files) asks for it.
+pub(crate) struct Disk;
+
+impl FileSystem for Disk {
+    fn names(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+        let entries = perform(Operation::List(folder), || fs::read_dir(folder))?;
+        entries.map(|entry| Ok(entry?.file_name())).collect()
+    }
+
+    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
+        metadata(path)
+    }
+
+    fn resolved(&self, path: &Path) -> io::Result<PathBuf> {
+        perform(Operation::Metadata(path), || fs::canonicalize(path))
+    }
+
+    fn read_part(&self, path: &Path, offset: u64, room: &mut [u8]) -> io::Result<()> {
+        let mut file = open(path)?;
+        file.seek(SeekFrom::Start(offset))?;
+        file.read_exact(room)
+    }
+}
+
 /// The names of the folders in a folder. Links to folders are among them.
 #[cfg(feature = "images")]
 pub(crate) fn folders(folder: &Path) -> io::Result<Vec<OsString>> {
@@ -164,12 +185,6 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     perform(Operation::Remove(path), || fs::remove_file(path))
-}
-
-/// The folder of a file.
-pub(crate) fn folder(path: &Path) -> &Path {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
 }
 
 /// Syncs the folder of a file, so that the file's name is on the disk. On file systems that cannot do this, names reach

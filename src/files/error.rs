@@ -7,7 +7,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use paddle_core::memory::OutOfMemory;
+use paddle_core::model_files::{ModelFileError, ModelFileFault};
 use paddle_core::wire::WireError;
+use paddle_core::wire::pickle::PickleError;
 
 use super::load_report::LoadReport;
 use super::lock::Holder;
@@ -164,9 +166,11 @@ pub enum FileFault {
     },
     /// The file is not PaddlePaddle's file of these parameters.
     Wire(WireError),
+    /// The file is nothing that `paddle.save` wrote of parameters.
+    Pickle(PickleError),
     /// A folder of which one model is wanted has none or several.
     Models {
-        /// The number of its files `.pdmodel`.
+        /// The number of its models.
         found: usize,
     },
     /// There is no memory for the content of the file.
@@ -338,8 +342,11 @@ impl fmt::Display for FileFault {
                  {expected:?}; `Parameters::load` reads the parameters alone"
             ),
             Self::Wire(error) => write!(f, "{error}"),
-            Self::Models { found: 0 } => f.write_str("has no file `.pdmodel`"),
-            Self::Models { found } => write!(f, "has {found} files `.pdmodel`; name one of them"),
+            Self::Pickle(error) => write!(f, "{error}"),
+            Self::Models { found: 0 } => f.write_str("has no file `.pdmodel`, `.onnx` or `__model__`"),
+            Self::Models { found } => {
+                write!(f, "has {found} files `.pdmodel`, `.onnx` or `__model__`; name one of them")
+            }
             Self::OutOfMemory(error) => write!(f, "{error}"),
         }
     }
@@ -351,6 +358,19 @@ fn listed(trainers: &[Vec<String>]) -> String {
     trainers.iter().map(networks).collect::<Vec<_>>().join(" and ")
 }
 
+impl From<ModelFileError> for FileError {
+    fn from(ModelFileError { path, fault }: ModelFileError) -> Self {
+        let fault = match fault {
+            ModelFileFault::OutOfMemory(error) => FileFault::OutOfMemory(error),
+            ModelFileFault::Models { found } => FileFault::Models { found },
+            ModelFileFault::Truncated { tensor, end, length } => FileFault::Truncated { tensor, end, length },
+            ModelFileFault::Location { tensor, why } => FileFault::Location { tensor, why },
+            ModelFileFault::Read(error) => FileFault::read(error),
+        };
+        fault.of(&path)
+    }
+}
+
 impl Error for FileError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.fault {
@@ -360,6 +380,7 @@ impl Error for FileError {
             | FileFault::Unkept(source) => Some(source),
             FileFault::NoneIntact { previous, .. } => Some(previous),
             FileFault::Wire(source) => Some(source),
+            FileFault::Pickle(source) => Some(source),
             FileFault::OutOfMemory(source) => Some(source),
             FileFault::HeaderLength { .. }
             | FileFault::Header { .. }

@@ -14,6 +14,7 @@ use paddle::core::passes::test_mode::test_mode;
 use paddle::core::program::Site;
 use paddle::core::wire::{
     BlockDesc, LodTensorDesc, OpAttr, OpDesc, ProgramDesc, TensorDesc, VarDesc, VarKind, VarType,
+    parameter_names, read_params, write_params,
 };
 use paddle::{
     Adam, Batch, Dynamic, Error, Network, Options, Parameters, Trainer, infer, load_inference_model, network,
@@ -228,4 +229,68 @@ fn a_loaded_network_is_trained() {
     assert!((alone.at::<f32>(0).unwrap()[[0, 0]] - together[[0, 0]]).abs() < 1e-5);
     let error = trainer.step_with(&training, &mut parameters, &batch, &options.freeze_named("filter.*"));
     assert!(matches!(error, Err(Error::Parameter(_))), "{error:?}");
+}
+
+/// The file `__model__`, as PaddlePaddle called models before it had extensions: values in `__params__`, or in a file for each
+/// parameter. A path means the same to whoever reads models.
+#[test]
+fn models_without_names_of_their_own() {
+    let folder = std::env::temp_dir().join(format!("paddle-nameless-{}", std::process::id()));
+    fs::create_dir_all(folder.join("scope")).unwrap();
+    let saved = network!(|x: Tensor<f32, _, 3>| {
+        let out = fc(relu(fc(x, 4, param = ["scope/first.w", "b"])), 2, param = "last");
+        out
+    });
+    let values = Parameters::create(&saved).unwrap();
+    saved.save(folder.join("model.pdmodel"), &values).unwrap();
+    fs::rename(folder.join("model.pdmodel"), folder.join("__model__")).unwrap();
+    fs::rename(folder.join("model.pdiparams"), folder.join("__params__")).unwrap();
+    let found = |path: &Path| {
+        let (net, parameters) = Network::load(path)?;
+        let x = Array::from_shape_fn(IxDyn(&[2, 3]), |at| (at[0] * 3 + at[1]) as f32 - 2.0);
+        let batch = Batch::new(&net)?.with("x", &x)?;
+        Ok::<_, Error>(infer(&net, &parameters, &batch)?.at::<f32>(0)?.to_owned())
+    };
+    let expected = found(&folder).unwrap();
+    assert_eq!(found(&folder.join("__model__")).unwrap(), expected);
+    assert_eq!(Network::<Dynamic>::file_of(&folder).unwrap(), folder.join("__model__"));
+
+    let desc = ProgramDesc::decode(&fs::read(folder.join("__model__")).unwrap()).unwrap();
+    let names = parameter_names(&desc);
+    let records = read_params(&fs::read(folder.join("__params__")).unwrap(), &names).unwrap();
+    fs::remove_file(folder.join("__params__")).unwrap();
+    for (name, record) in &records {
+        let one = [(name.clone(), record.clone())].into();
+        fs::write(folder.join(name), write_params(&one).unwrap()).unwrap();
+    }
+    assert!(folder.join("scope/first.w").is_file(), "{names:?}");
+    assert_eq!(found(&folder).unwrap(), expected);
+    #[cfg(unix)]
+    {
+        // Folders of models may have links alone, as those of caches do.
+        let links = folder.join("links");
+        fs::create_dir(&links).unwrap();
+        for name in ["__model__", "scope", "b", "last.w", "last.b"] {
+            std::os::unix::fs::symlink(folder.join(name), links.join(name)).unwrap();
+        }
+        assert_eq!(found(&links).unwrap(), expected);
+    }
+
+    // A file that ends early is named, and so is one that is not there.
+    let whole = fs::read(folder.join("last.w")).unwrap();
+    fs::write(folder.join("last.w"), &whole[..whole.len() - 1]).unwrap();
+    let Err(Error::File(error)) = found(&folder) else { panic!("a file has ended") };
+    assert_eq!(error.path, folder.join("last.w"));
+    fs::remove_file(folder.join("last.w")).unwrap();
+    let Err(Error::File(error)) = found(&folder) else { panic!("a file is missing") };
+    assert_eq!(error.path, folder.join("last.w"));
+    // Names of parameters are paths within the folder.
+    let mut outside = desc.clone();
+    for var in outside.blocks.iter_mut().flat_map(|block| &mut block.vars).filter(|var| var.name == "b") {
+        var.name = "../b".into();
+    }
+    fs::write(folder.join("__model__"), outside.encode_to_vec()).unwrap();
+    let Err(Error::File(error)) = found(&folder) else { panic!("it leads out of the folder") };
+    assert!(error.to_string().contains("`../b`"), "{error}");
+    fs::remove_dir_all(&folder).unwrap();
 }

@@ -209,6 +209,24 @@ fn table() {
     }
 }
 
+/// The cases that are in the repository: `oracle/operator_cases.py` wrote them.
+#[test]
+fn cases_that_are_kept() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/op_cases/kept");
+    let cpu = Cpu::new().expect("a processor");
+    let cases = cases_of(&folder);
+    assert_eq!(cases.len(), 8);
+    for name in &cases {
+        let case = Case::read(&folder, name);
+        match worse(outcome(&case, &Reference::single()), outcome(&case, &cpu)) {
+            Outcome::Passed(_) => {}
+            Outcome::Shapes => panic!("{name} draws nothing"),
+            Outcome::Needs(needs) => panic!("{name} needs {}", names(&needs)),
+            Outcome::Failed(why) => panic!("{name}: {why}"),
+        }
+    }
+}
+
 /// Recurrent units whose batch may vary run along sequences, and give what those with a fixed batch give.
 #[test]
 fn recurrent_units_along_sequences() {

@@ -8,6 +8,7 @@ mod diff;
 mod info;
 mod onnx;
 mod run;
+mod saved_values;
 mod serve;
 mod show;
 mod support;

@@ -68,6 +68,7 @@
 //! | `from_wire/known_values.rs` | attributes that are inputs whose values are known |
 //! | `from_wire/rules/` | operators that are read otherwise than they are defined, a file for each family |
 //! | `from_wire/parameter_values.rs` | the values of parameters |
+//! | `from_wire/saved_values.rs` | what `paddle.save` wrote |
 //! | `recorded/` | trainings that PaddlePaddle recorded: what is updated how |
 //! | `export/` | the two files of a model for PaddlePaddle |
 //! | `export/legalise/` | programs → PaddlePaddle's own operators |
@@ -98,7 +99,7 @@ pub use from_onnx::{OnnxModel, load_onnx, load_onnx_to_train};
 #[cfg(feature = "read")]
 pub use from_wire::{
     ConvertError, Fault, Unsupported, VariableFault, WirePlace, from_wire, is_known, load, load_params,
-    load_to_train,
+    load_saved, load_to_train,
 };
 #[cfg(feature = "convert")]
 pub use recorded::{Recorded, load_recorded};

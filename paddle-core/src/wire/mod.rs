@@ -13,6 +13,7 @@
 //! | `op.rs` | construction of operators, and access to slots and attributes by name |
 //! | `tensor.rs` | tensor streams and `.pdiparams` files |
 //! | `error.rs` | the errors of reading and writing |
+//! | `pickle/` | files of `paddle.save`: arrays in pickles |
 //! | `onnx/` | the messages of ONNX |
 
 mod completeness;
@@ -23,6 +24,8 @@ mod message;
 #[cfg(feature = "read")]
 pub mod onnx;
 mod op;
+#[cfg(feature = "read")]
+pub mod pickle;
 mod tensor;
 
 pub use error::WireError;

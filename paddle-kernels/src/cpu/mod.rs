@@ -5,6 +5,7 @@ mod along_axis;
 #[cfg(target_arch = "x86_64")]
 mod amx;
 mod broadcast;
+mod candidates;
 mod channels;
 mod epilogue;
 mod fold;

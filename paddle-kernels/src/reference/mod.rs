@@ -11,6 +11,7 @@
 
 mod buffer;
 mod call;
+mod candidates;
 mod layout;
 mod moves;
 mod ops;

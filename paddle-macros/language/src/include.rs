@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use paddle_core::convert::{load_onnx_to_train, load_to_train};
+use paddle_core::model_files::{self, ModelFileFault, System, has_extension, is_model, read_external_data};
 use paddle_core::ops::Program;
 use paddle_core::wire::ProgramDesc;
 use paddle_core::wire::onnx::ModelProto;
@@ -27,32 +28,20 @@ pub(crate) struct Wanted {
 /// # Errors
 /// Why there is none.
 pub(crate) fn file_of(path: &Path) -> Result<PathBuf, String> {
-    if path.is_dir() {
-        let entries = std::fs::read_dir(path).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
-        let entries = entries.map_err(|error| format!("the folder cannot be read: {error}"))?;
-        let mut models: Vec<PathBuf> =
-            entries.into_iter().map(|entry| entry.path()).filter(|path| is_model(path)).collect();
-        return match (models.pop(), models.len()) {
-            (Some(model), 0) => Ok(model),
-            (_, others) => Err(format!(
-                "this is a folder with {} models, and not with one `.pdmodel`, `.onnx` or `__model__`",
-                if others == 0 { "no".to_string() } else { (others + 1).to_string() }
-            )),
-        };
-    }
-    // A name may have dots of its own.
-    let with = |extension: &str| PathBuf::from(format!("{}.{extension}", path.display()));
-    let (files, tried) = match is_model(path) {
-        true => (vec![path.to_path_buf()], ""),
-        false => (["pdmodel", "onnx"].map(with).into(), " with `.pdmodel` or `.onnx` behind its name"),
-    };
-    let found = files.into_iter().find(|file| file.is_file());
-    found.ok_or_else(|| format!("there is no such file{tried}; a path begins at the folder of this source"))
-}
-
-fn is_model(path: &Path) -> bool {
-    let has = |extension: &str| path.extension().is_some_and(|found| found == extension);
-    has("pdmodel") || has("onnx") || path.file_name().is_some_and(|name| name == "__model__")
+    let file = model_files::file_of(path, &System).map_err(|error| match error.fault {
+        ModelFileFault::Models { found } => {
+            let found = if found == 0 { "no".to_string() } else { found.to_string() };
+            format!(
+                "this is a folder with {found} models, and not with one `.pdmodel`, `.onnx` or `__model__`"
+            )
+        }
+        fault => format!("the folder {fault}"),
+    })?;
+    let tried = if is_model(path) { "" } else { " with `.pdmodel` or `.onnx` behind its name" };
+    let is_there = file.is_file();
+    is_there
+        .then_some(file)
+        .ok_or_else(|| format!("there is no such file{tried}; a path begins at the folder of this source"))
 }
 
 /// The items for a model.
@@ -72,9 +61,10 @@ pub(crate) fn items_of(file: &Path, wanted: &Wanted) -> Result<String, String> {
 fn program(file: &Path) -> Result<Program, String> {
     let bytes = std::fs::read(file).map_err(|error| format!("the file cannot be read: {error}"))?;
     let damaged = |error| format!("the file holds no model: {error}");
-    match file.extension().is_some_and(|extension| extension == "onnx") {
+    match has_extension(file, "onnx") {
         true => {
-            let model = ModelProto::decode(&bytes).map_err(damaged)?;
+            let mut model = ModelProto::decode(&bytes).map_err(damaged)?;
+            read_external_data(&mut model, file, &System).map_err(|error| error.to_string())?;
             Ok(load_onnx_to_train(&model).map_err(|error| error.to_string())?.program)
         }
         false => {

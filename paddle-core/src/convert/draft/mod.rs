@@ -11,6 +11,7 @@
 //! | `log_softmax.rs` | logarithms of softmax |
 //! | `narrow.rs` | values as element types have them that are narrower than ours |
 //! | `recurrent.rs` | layers of recurrent units |
+//! | `regions.rs` | parts of images as images of one size |
 //! | `units.rs` | one step of such units |
 //! | `unrolled.rs` | loops that are written out |
 //! | `resampled.rs` | values of other sizes along an axis |
@@ -25,6 +26,7 @@ mod known_values;
 mod log_softmax;
 mod narrow;
 mod recurrent;
+mod regions;
 mod resampled;
 mod shapes;
 mod units;
@@ -37,6 +39,7 @@ pub(super) use self::kept_boxes::{Keeping, Kept};
 pub(super) use self::known_values::Known;
 use self::known_values::known;
 pub(super) use self::recurrent::Steps;
+pub(super) use self::regions::Regions;
 pub(super) use self::resampled::Mix;
 pub(super) use self::shapes::{MOST_POSITIONS, positions_of};
 pub(super) use self::units::{Unit, Weights};

@@ -11,6 +11,7 @@ mod operator;
 mod own_tables;
 mod parameter_values;
 mod rules;
+mod saved_values;
 mod unsupported;
 mod variables;
 mod versions;
@@ -27,6 +28,7 @@ pub use self::parameter_values::load_params;
 pub use self::rules::is_known;
 #[cfg(feature = "convert")]
 pub(super) use self::rules::update_of;
+pub use self::saved_values::load_saved;
 #[cfg(feature = "convert")]
 pub(super) use self::unsupported::load_recorded_forward;
 pub use self::unsupported::{Unsupported, load, load_to_train};

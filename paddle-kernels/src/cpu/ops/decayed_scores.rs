@@ -1,12 +1,12 @@
 //! `decayed_scores`. Threads share the classes of all rows; each class is computed by one thread.
 
-use std::cmp::Ordering;
 use std::marker::PhantomData;
 
 use paddle_core::ops::{DecayedScores, Real};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
+use crate::cpu::candidates::candidates;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
@@ -53,14 +53,17 @@ impl<T: Float + Default> Body for Decay<T> {
             return Ok(());
         }
         let piece = (PIECE / count).max(1) * count;
-        self.candidates.lend(scores.len(), |candidates| {
-            pairs(&machine.team, (out, piece), (candidates, piece), &|index, out, candidates| {
-                let lines = out.chunks_exact_mut(count).zip(candidates.chunks_exact_mut(count));
-                for (k, (out, candidates)) in lines.enumerate() {
+        self.candidates.lend(scores.len(), |rooms| {
+            pairs(&machine.team, (out, piece), (rooms, piece), &|index, out, rooms| {
+                let lines = out.chunks_exact_mut(count).zip(rooms.chunks_exact_mut(count));
+                for (k, (out, room)) in lines.enumerate() {
                     let line = index * (piece / count) + k;
                     let scores = &scores[line * count..][..count];
                     let boxes = &boxes[line / classes * count * 4..][..count * 4];
-                    decay(machine.isa, &self.op, boxes, scores, candidates, out);
+                    let (threshold, limit) = (T::of(self.op.score_threshold), self.op.candidates);
+                    let of = |number| (number, T::of(0.0));
+                    let chosen = candidates(scores, threshold, limit, room, of, |&(number, _)| number);
+                    decay(machine.isa, &self.op, boxes, scores, chosen, out);
                 }
             });
         })?;
@@ -72,23 +75,6 @@ dispatch! {
     fn decay<const FUSED: bool, T: Float>(
         isa, op: &DecayedScores, boxes: &[T], scores: &[T], candidates: &mut [Candidate<T>], out: &mut [T],
     ) {
-        let (mut count, lowest) = (0, T::of(op.score_threshold));
-        for (number, score) in scores.iter().enumerate() {
-            if *score > lowest {
-                candidates[count] = (number as u32, T::of(0.0));
-                count += 1;
-            }
-        }
-        let mut candidates = &mut candidates[..count];
-        let order = |&(a, _): &Candidate<T>, &(b, _): &Candidate<T>| {
-            let by_score = scores[b as usize].partial_cmp(&scores[a as usize]).unwrap_or(Ordering::Equal);
-            by_score.then(a.cmp(&b))
-        };
-        if let Some(most) = usize::try_from(op.candidates).ok().filter(|&most| most < count) {
-            candidates.select_nth_unstable_by(most, order);
-            candidates = &mut candidates[..most];
-        }
-        candidates.sort_unstable_by(order);
         let corners = |number: u32| {
             let corner = |at: usize| boxes[number as usize * 4 + at].fast::<FUSED>();
             [corner(0), corner(1), corner(2), corner(3)]

@@ -1,12 +1,12 @@
 //! `non_max_suppression`. Threads share the classes of all rows; each class is computed by one thread.
 
-use std::cmp::Ordering;
 use std::marker::PhantomData;
 
 use paddle_core::ops::NonMaxSuppression;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
+use crate::cpu::candidates::candidates;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
@@ -56,55 +56,29 @@ impl<T: Float> Body for Suppression<T> {
             return Ok(());
         }
         let lines = (PIECE / count).max(1);
-        self.candidates.lend(scores.len(), |candidates| {
-            pairs(
-                &machine.team,
-                (out, lines * places),
-                (candidates, lines * count),
-                &|index, out, candidates| {
-                    for (k, candidates) in candidates.chunks_exact_mut(count).enumerate() {
-                        let line = index * lines + k;
-                        let scores = &scores[line * count..][..count];
-                        let boxes = &boxes[line / classes * count * 4..][..count * 4];
-                        let kept =
-                            keep(&self.op, boxes, scores, candidates, &mut out[k * places..][..places]);
-                        out[k * places..][kept..places].fill(-1);
-                    }
-                },
-            );
+        self.candidates.lend(scores.len(), |rooms| {
+            pairs(&machine.team, (out, lines * places), (rooms, lines * count), &|index, out, rooms| {
+                for (k, room) in rooms.chunks_exact_mut(count).enumerate() {
+                    let line = index * lines + k;
+                    let scores = &scores[line * count..][..count];
+                    let boxes = &boxes[line / classes * count * 4..][..count * 4];
+                    let (threshold, limit) = (T::of(self.op.score_threshold), self.op.candidates);
+                    let chosen =
+                        candidates(scores, threshold, limit, room, |number| number, |&number| number);
+                    let kept = keep(&self.op, boxes, chosen, &mut out[k * places..][..places]);
+                    out[k * places..][kept..places].fill(-1);
+                }
+            });
         })?;
         Ok(())
     }
 }
 
-/// Writes the numbers of the boxes that are kept, and returns how many there are.
-fn keep<T: Float>(
-    op: &NonMaxSuppression,
-    boxes: &[T],
-    scores: &[T],
-    candidates: &mut [u32],
-    out: &mut [i64],
-) -> usize {
-    let (mut count, lowest) = (0, T::of(op.score_threshold));
-    for (number, score) in scores.iter().enumerate() {
-        if *score > lowest {
-            candidates[count] = number as u32;
-            count += 1;
-        }
-    }
-    let mut candidates = &mut candidates[..count];
-    let order = |&a: &u32, &b: &u32| {
-        let by_score = scores[b as usize].partial_cmp(&scores[a as usize]).unwrap_or(Ordering::Equal);
-        by_score.then(a.cmp(&b))
-    };
-    if let Some(most) = usize::try_from(op.candidates).ok().filter(|&most| most < count) {
-        candidates.select_nth_unstable_by(most, order);
-        candidates = &mut candidates[..most];
-    }
-    candidates.sort_unstable_by(order);
+/// Writes the numbers of the candidates that are kept, and returns how many there are.
+fn keep<T: Float>(op: &NonMaxSuppression, boxes: &[T], candidates: &[u32], out: &mut [i64]) -> usize {
     let corners = |number: usize| [0, 1, 2, 3].map(|corner| boxes[number * 4 + corner]);
     let (mut kept, mut threshold) = (0, T::of(op.overlap_threshold));
-    for &mut number in candidates {
+    for &number in candidates {
         if kept == out.len() {
             break;
         }

@@ -4,6 +4,7 @@ use paddle_core::ops::{DecayedScores, Real};
 
 use super::Evaluate;
 use crate::reference::call::{Call, Results};
+use crate::reference::candidates::candidates;
 use crate::reference::values::Values;
 
 impl Evaluate for DecayedScores {
@@ -13,14 +14,12 @@ impl Evaluate for DecayedScores {
         let &[.., classes, count] = &shape[..] else { panic!("the shape rule wants scores for classes") };
         let mut out = vec![self.least; scores.len()];
         for line in 0..shape[..shape.len() - 1].iter().product() {
-            let score = |number: usize| scores[line * count + number];
+            let scores = &scores[line * count..][..count];
             let corners = |number: usize| {
                 let first = (line / classes * count + number) * 4;
                 [boxes[first], boxes[first + 1], boxes[first + 2], boxes[first + 3]]
             };
-            let mut left: Vec<usize> = (0..count).filter(|&k| score(k) > self.score_threshold).collect();
-            left.sort_by(|&a, &b| score(b).partial_cmp(&score(a)).expect("what is above a number is one"));
-            left.truncate(usize::try_from(self.candidates).unwrap_or(count));
+            let left = candidates(scores, self.score_threshold, self.candidates);
             let overlaps = |k: usize| {
                 let before = left[..k].iter();
                 before.map(|&other| self.overlap(corners(left[k]), corners(other))).collect::<Vec<f64>>()
@@ -29,7 +28,7 @@ impl Evaluate for DecayedScores {
             let all: Vec<Vec<f64>> = (0..left.len()).map(overlaps).collect();
             for (k, &number) in left.iter().enumerate() {
                 let factors = all[k].iter().zip(&all).map(|(&one, other)| self.factor(one, largest(other)));
-                let decayed = factors.fold(1.0, |least, factor| Real::min(factor, least)) * score(number);
+                let decayed = factors.fold(1.0, |least, factor| Real::min(factor, least)) * scores[number];
                 out[line * count + number] = decayed.max(self.least);
             }
         }

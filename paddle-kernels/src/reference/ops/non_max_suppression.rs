@@ -4,6 +4,7 @@ use paddle_core::ops::NonMaxSuppression;
 
 use super::Evaluate;
 use crate::reference::call::{Call, Results};
+use crate::reference::candidates::candidates;
 use crate::reference::values::Values;
 
 impl Evaluate for NonMaxSuppression {
@@ -15,14 +16,12 @@ impl Evaluate for NonMaxSuppression {
         };
         let mut out = Vec::new();
         for line in 0..of_out[..of_out.len() - 1].iter().product() {
-            let score = |number: usize| scores[line * count + number];
+            let scores = &scores[line * count..][..count];
             let corners = |number: usize| {
                 let first = (line / classes * count + number) * 4;
                 [boxes[first], boxes[first + 1], boxes[first + 2], boxes[first + 3]]
             };
-            let mut left: Vec<usize> = (0..count).filter(|&k| score(k) > self.score_threshold).collect();
-            left.sort_by(|&a, &b| score(b).partial_cmp(&score(a)).expect("what is above a number is one"));
-            left.truncate(usize::try_from(self.candidates).unwrap_or(count));
+            let left = candidates(scores, self.score_threshold, self.candidates);
             let (mut kept, mut threshold) = (Vec::new(), self.overlap_threshold);
             for number in left {
                 let mut others = kept.iter().map(|&other| corners(other));

@@ -1,5 +1,6 @@
 //! Boxes that are kept, and other elements that are chosen while a program runs.
 
+use crate::convert::draft::Regions;
 use crate::convert::from_onnx::node::{Given, Node};
 use crate::convert::from_wire::Fault;
 use crate::convert::types::product;
@@ -73,6 +74,33 @@ impl Node<'_, '_> {
         let table = at.emit(Concat { axis: 2 }, &columns)?;
         let counts = at.count_of(is_kept)?;
         Ok(at.first_of_each(table, counts, "kept")?.into_iter().collect())
+    }
+
+    /// Regions of images, each of which names its image.
+    pub(super) fn roi_align(&mut self) -> Given {
+        let (x, boxes, numbers) = (self.input(0)?, self.input(1)?, self.input(2)?);
+        if self.text("mode").is_some_and(|mode| mode != "avg") {
+            return self.lacks("it takes the largest sample");
+        }
+        let of = Regions {
+            bins: [self.int("output_height", 1), self.int("output_width", 1)],
+            scale: self.float("spatial_scale", 1.0),
+            samples: self.int("sampling_ratio", 0),
+            // Before version 16 there was the other way only.
+            aligned: self.reader.version >= 16
+                && self.text("coordinate_transformation_mode") != Some("output_half_pixel"),
+        };
+        let is_fixed = self.ty(boxes).rows.is_none();
+        let mut at = self.at();
+        let (Some(boxes), Some(numbers)) = (at.along_rows(boxes)?, at.along_rows(numbers)?) else {
+            return self.lacks("the number of its boxes is not known");
+        };
+        let images = at.images_at(x, numbers)?;
+        match at.regions(images, boxes, &of)? {
+            Ok(regions) if is_fixed => self.give(RowsToAxis, &[regions]),
+            Ok(regions) => Ok(vec![regions]),
+            Err(lack) => self.lacks(lack),
+        }
     }
 
     /// The places of elements that are not 0, a column for each.

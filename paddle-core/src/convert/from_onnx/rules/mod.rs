@@ -137,6 +137,7 @@ pub(super) fn rule(desc: &NodeProto) -> Option<Rule> {
         "Einsum"                  => |x| x.einsum(),
         // What is chosen.
         "NonMaxSuppression"       => |x| x.non_max_suppression(),
+        "RoiAlign"                => |x| x.roi_align(),
         "NonZero"                 => |x| x.non_zero(),
         // Shapes.
         "Reshape"                 => |x| x.reshape(),

@@ -1,8 +1,9 @@
 //! Rules for arithmetic of boxes: their codes, and what of them overlaps.
 
-use crate::convert::draft::At;
+use crate::convert::derived::float;
+use crate::convert::draft::{At, Regions};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
-use crate::ops::{BinaryKind, Concat, Number, Range, Unary, UnaryKind};
+use crate::ops::{BinaryKind, Concat, Number, Range, RowsToAxis, Unary, UnaryKind};
 use crate::program::{DType, Dim, Type, VarId};
 
 /// Boxes by their centers and sides, each of them with the last axis of boxes as one of size 1.
@@ -155,6 +156,43 @@ impl<'a> Reading<'_, 'a> {
         let clipped = at.emit(Unary::of(UnaryKind::Relu), &[least])?;
         let desc = self.desc;
         self.named_value(one(desc.output("Output"), "Output")?, clipped)
+    }
+
+    /// Regions of images. How many each image has is an input, or they are a sequence for each image.
+    pub(super) fn roi_align(&mut self) -> Result<bool, ConvertError> {
+        let (x, boxes) = (self.input("X")?, self.input("ROIs")?);
+        let of = Regions {
+            bins: ["pooled_height", "pooled_width"]
+                .map(|name| self.desc.attr_long(name))
+                .into_iter()
+                .map(|bins| Ok(bins?.unwrap_or(1)))
+                .collect::<Result<Vec<i64>, Fault>>()?
+                .try_into()
+                .unwrap_or([1; 2]),
+            scale: float(self.desc, "spatial_scale")?.unwrap_or(1.0),
+            samples: self.desc.attr_long("sampling_ratio")?.unwrap_or(-1),
+            aligned: self.bool("aligned", false)?,
+        };
+        let counts = if self.has(&["RoisNum"]) { Some(self.input("RoisNum")?) } else { None };
+        let is_of_images = self.rows_of(boxes).is_some() && self.rows_of(boxes) == self.ty(x).rows;
+        let is_fixed = self.ty(boxes).rows.is_none();
+        let mut at = self.at();
+        let Some(boxes) = at.along_rows(boxes)? else {
+            return self.lacks("the number of its boxes is not known");
+        };
+        let images = match counts {
+            Some(counts) => match at.images_of_counts(counts, boxes)? {
+                Some(numbers) => at.images_at(x, numbers)?,
+                None => return self.lacks("the number of its boxes is not known"),
+            },
+            None if is_of_images => at.for_tokens(x, boxes)?,
+            None => return self.lacks("its boxes do not belong to images"),
+        };
+        match at.regions(images, boxes, &of)? {
+            Ok(regions) if is_fixed => self.out(RowsToAxis, &[regions]),
+            Ok(regions) => self.out_value(regions),
+            Err(lack) => self.lacks(lack),
+        }
     }
 }
 

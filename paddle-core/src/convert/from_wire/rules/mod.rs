@@ -148,6 +148,7 @@ fn rule(name: &str) -> Option<Rule> {
         "nms"                                                               => |x| x.nms(),
         "prior_box"                                                         => |x| x.prior_box(),
         "yolo_box"                                                          => |x| x.yolo_box(),
+        "roi_align"                                                         => |x| x.roi_align(),
         "where_index"                                                       => |x| x.where_index(),
         "conv2d" | "conv2d_grad" | "depthwise_conv2d" | "depthwise_conv2d_grad" => |x| x.conv2d(),
         "conv2d_transpose" | "depthwise_conv2d_transpose"                   => |x| x.conv2d_transpose(),

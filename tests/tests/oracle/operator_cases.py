@@ -1,0 +1,237 @@
+"""Single operators of the real PaddlePaddle 2.6.2, for `tests/op_cases.rs`: `python operator_cases.py FOLDER [NAME ..]`.
+
+Each case gets a program, `NAME.pdprogram`, and its arrays, `NAME.npz`: `in|X` is fed, `out|X` is what the program gives, `param|X` is a
+parameter, `lod|0|X` has the offsets of a value's sequences. `tests/op_cases/kept` has some of them.
+"""
+
+import os
+import sys
+
+os.environ["GLOG_minloglevel"] = "3"
+
+import numpy as np
+import paddle
+from paddle import static
+from paddle.base import core
+from paddle.base.layer_helper import LayerHelper
+
+random = np.random.RandomState(0)
+CASES = {}
+
+
+def case(build):
+    """Registers a case: a function that appends an operator, and gives what is fed and what is compared."""
+    CASES[build.__name__] = build
+    return build
+
+
+class Fed:
+    """What a case is fed with."""
+
+    def __init__(self):
+        self.arrays, self.offsets = {}, {}
+
+    def __call__(self, name, array, offsets=None, shape=None):
+        array = np.asarray(array)
+        shape = shape or [-1, *array.shape[1:]]
+        self.arrays[name] = array
+        if offsets:
+            self.offsets[name] = offsets
+        return static.data(name, shape, str(array.dtype), lod_level=1 if offsets else 0)
+
+    def tensors(self):
+        found = {}
+        for name, array in self.arrays.items():
+            tensor = core.LoDTensor()
+            tensor.set(array, paddle.CPUPlace())
+            if name in self.offsets:
+                tensor.set_lod([self.offsets[name]])
+            found[name] = tensor
+        return found
+
+
+def operator(kind, inputs, outputs, **attributes):
+    """Appends an operator with these outputs, a type for each slot."""
+    helper = LayerHelper(kind)
+    found = {slot: helper.create_variable_for_type_inference(dtype) for slot, dtype in outputs.items()}
+    inputs = {slot: [value] for slot, value in inputs.items()}
+    helper.append_op(type=kind, inputs=inputs, outputs={slot: [value] for slot, value in found.items()}, attrs=attributes)
+    return list(found.values())
+
+
+def floats(*shape):
+    return random.randn(*shape).astype("float32")
+
+
+def ids(bound, *shape):
+    return random.randint(0, bound, shape).astype("int64")
+
+
+def boxes(count, size):
+    first = random.rand(count, 2) * size
+    return np.concatenate([first, first + random.rand(count, 2) * size * 0.6], -1).astype("float32")
+
+
+@case
+def row_conv(fed):
+    return [static.nn.row_conv(fed("x", floats(9, 4), [0, 2, 8, 9]), 2)]
+
+
+@case
+def row_conv_wide(fed):
+    """Windows that are longer than all sequences."""
+    return [static.nn.row_conv(fed("x", floats(5, 3), [0, 1, 3, 5]), 6)]
+
+
+@case
+def ctc_align(fed):
+    x = fed("x", np.array([0, 1, 1, 0, 1, 2, 2, 0, 0, 3, 3, 0, 4], "int64")[:, None], [0, 5, 7, 13])
+    return operator("ctc_align", {"Input": x}, {"Output": "int64"}, blank=0, merge_repeated=True)
+
+
+@case
+def ctc_align_repeated(fed):
+    x = fed("x", np.array([0, 1, 1, 2, 1, 2, 2, 0], "int32")[:, None], [0, 5, 8])
+    return operator("ctc_align", {"Input": x}, {"Output": "int32"}, blank=2, merge_repeated=False)
+
+
+@case
+def box_clip(fed):
+    info = np.array([[20.0, 16.0, 1.0], [31.0, 40.0, 2.0]], "float32")
+    x = fed("boxes", (boxes(7, 30.0) - 4.0), [0, 3, 7])
+    return operator("box_clip", {"Input": x, "ImInfo": fed("info", info)}, {"Output": "float32"})
+
+
+@case
+def sequence_scatter(fed):
+    x, at = fed("x", floats(3, 6)), fed("at", np.array([[1], [2], [5], [4], [0], [0]]), [0, 3, 4, 6])
+    return [static.nn.sequence_scatter(x, at, fed("updates", floats(6, 1), [0, 3, 4, 6]))]
+
+
+@case
+def sequence_pad(fed):
+    x = fed("x", floats(8, 4), [0, 2, 3, 8])
+    out, length = static.nn.sequence_pad(x, paddle.full([1], 0.5))
+    return [out, length]
+
+
+@case
+def sequence_pad_to(fed):
+    x = fed("x", floats(6, 2), [0, 2, 3, 6])
+    out, length = static.nn.sequence_pad(x, paddle.full([1], -1.0), 5)
+    return [out, length]
+
+
+@case
+def roi_align_of_sequences(fed):
+    """The regions of an image are a sequence; the number of samples follows from each region's size."""
+    x, of = fed("x", floats(2, 3, 9, 7)), fed("boxes", boxes(5, 16.0), [0, 3, 5])
+    attributes = dict(pooled_height=2, pooled_width=3, spatial_scale=0.5, sampling_ratio=-1, aligned=False)
+    [out] = operator("roi_align", {"X": x, "ROIs": of}, {"Out": "float32"}, **attributes)
+    # It loses the sequences, which ours keeps.
+    return operator("lod_reset", {"X": out, "Y": of}, {"Out": "float32"})
+
+
+@case
+def roi_align_aligned(fed):
+    """Regions that are counted, some beyond the image and one without size."""
+    of = boxes(6, 20.0)
+    of[0] = [-9.0, -9.0, -2.0, -2.0]
+    of[1] = [3.0, 3.0, 3.0, 3.0]
+    of[2] = [-3.0, 2.0, 30.0, 9.0]
+    x = fed("x", floats(3, 2, 8, 10), shape=[3, 2, 8, 10])
+    counts = fed("counts", np.array([1, 0, 5], "int32"), shape=[3])
+    attributes = dict(pooled_height=3, pooled_width=2, spatial_scale=0.75, sampling_ratio=2, aligned=True)
+    inputs = {"X": x, "ROIs": fed("boxes", of), "RoisNum": counts}
+    return operator("roi_align", inputs, {"Out": "float32"}, **attributes)
+
+
+@case
+def edit_distance(fed):
+    hypothesis = fed("hypothesis", ids(4, 9, 1), [0, 4, 5, 9])
+    reference = fed("reference", ids(4, 8, 1), [0, 3, 6, 8])
+    return operator(
+        "edit_distance", {"Hyps": hypothesis, "Refs": reference}, {"Out": "float32", "SequenceNum": "int64"}, normalized=False
+    )
+
+
+@case
+def edit_distance_normalized(fed):
+    """Padded sequences with lengths."""
+    inputs = {
+        "Hyps": fed("hypothesis", ids(3, 4, 6)),
+        "Refs": fed("reference", ids(3, 4, 5)),
+        "HypsLength": fed("hypothesis_length", np.array([6, 1, 0, 3], "int64")),
+        "RefsLength": fed("reference_length", np.array([5, 2, 4, 3], "int64")),
+    }
+    return operator("edit_distance", inputs, {"Out": "float32", "SequenceNum": "int64"}, normalized=True)
+
+
+CHUNKS = {
+    "Precision": "float32",
+    "Recall": "float32",
+    "F1-Score": "float32",
+    "NumInferChunks": "int64",
+    "NumLabelChunks": "int64",
+    "NumCorrectChunks": "int64",
+}
+
+
+def chunks(scheme, tags, types, **attributes):
+    def build(fed):
+        offsets = [0, 7, 8, 24]
+        label = ids(tags * types + 1, 24, 1)
+        found = np.where(random.rand(24, 1) < 0.6, label, ids(tags * types + 1, 24, 1))
+        inputs = {"Inference": fed("found", found, offsets), "Label": fed("label", label, offsets)}
+        return operator("chunk_eval", inputs, CHUNKS, chunk_scheme=scheme, num_chunk_types=types, **attributes)
+
+    build.__name__ = f"chunk_eval_{scheme.lower()}"
+    return case(build)
+
+
+chunks("IOB", 2, 3)
+chunks("IOE", 2, 3)
+chunks("IOBES", 4, 2, excluded_chunk_types=[1])
+chunks("plain", 1, 4)
+
+
+def write(folder, name, build):
+    main, startup, fed = static.Program(), static.Program(), Fed()
+    with static.program_guard(main, startup), paddle.utils.unique_name.guard():
+        wanted = build(fed)
+    scope = static.Scope()
+    with static.scope_guard(scope):
+        executor = static.Executor(paddle.CPUPlace())
+        executor.run(startup)
+        values = {
+            f"param|{parameter.name}": np.array(scope.find_var(parameter.name).get_tensor())
+            for parameter in main.all_parameters()
+        }
+        found = executor.run(main, feed=fed.tensors(), fetch_list=wanted, return_numpy=False)
+    values.update({f"in|{name}": array for name, array in fed.arrays.items()})
+    lods = {name: offsets for name, offsets in fed.offsets.items()}
+    for variable, tensor in zip(wanted, found):
+        values[f"out|{variable.name}"] = np.asarray(tensor)
+        if tensor.lod():
+            lods[variable.name] = tensor.lod()[0]
+    values.update({f"lod|0|{name}": np.array(offsets, "int64") for name, offsets in lods.items()})
+    # Where Python called an operator is a path of this machine.
+    for at in main.global_block().ops:
+        at.desc.remove_attr("op_callstack")
+    with open(os.path.join(folder, f"{name}.pdprogram"), "wb") as file:
+        file.write(main.desc.serialize_to_string())
+    np.savez(os.path.join(folder, f"{name}.npz"), **values)
+
+
+def main(folder, only):
+    paddle.enable_static()
+    os.makedirs(folder, exist_ok=True)
+    for name, build in CASES.items():
+        if not only or name in only:
+            paddle.seed(1)
+            write(folder, name, build)
+            print(name, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], set(sys.argv[2:]))
