@@ -145,7 +145,7 @@ pub use outputs::{OutputError, Outputs};
 pub use paddle_core as core;
 pub use paddle_core::passes::clip::Clip;
 pub use paddle_core::passes::optimize::Decay;
-pub use paddle_core::plan::{PlanError, Precision, ProductStats, RunStats};
+pub use paddle_core::plan::{PlanError, Precision, PrecisionError, ProductStats, RunStats};
 pub use paddle_core::program::Role;
 pub use paddle_kernels::cpu::Cpu;
 #[cfg(feature = "cuda")]

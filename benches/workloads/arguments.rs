@@ -27,8 +27,8 @@ pub(crate) struct Arguments {
     /// The rows of a batch; as many as the workload has by itself, if it is left out.
     #[arg(long)]
     pub(crate) batch: Option<NonZeroUsize>,
-    /// What products are computed in: `f32` or `bf16`.
-    #[arg(long, default_value = "f32", value_parser = precision)]
+    /// What products are computed in: `f32`, `bf16` or `bf16x3`.
+    #[arg(long, default_value_t)]
     pub(crate) precision: Precision,
     /// About how many seconds each of the runs takes of which the median counts.
     #[arg(long, default_value = "1", value_parser = seconds)]
@@ -45,9 +45,4 @@ pub(crate) struct Arguments {
     /// What `cargo bench` says.
     #[arg(long, hide = true)]
     bench: bool,
-}
-
-fn precision(name: &str) -> Result<Precision, String> {
-    let known = Precision::ALL.into_iter().find(|precision| precision.name() == name);
-    known.ok_or_else(|| format!("it has to be one of {}", Precision::ALL.map(Precision::name).join(", ")))
 }

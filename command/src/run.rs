@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paddle::network::Variable;
-use paddle::{InferOptions, Outputs, infer_with};
+use paddle::{InferOptions, Outputs, Precision, infer_with};
 
 use crate::array::{Array, write_npz};
 use crate::failure::{Failure, Verdict};
@@ -24,6 +24,10 @@ pub(crate) struct Run {
     /// `NAME.lengths`; or a `.npy`, if there is one output. Without this, they are shown.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// What products and convolutions are computed in: `f32`; `bf16`, which is faster on processors with AMX; or `bf16x3`, between
+    /// both.
+    #[arg(long, default_value_t)]
+    precision: Precision,
     /// The seed of random numbers that the model draws.
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
@@ -48,7 +52,7 @@ impl Run {
             check(path, described.len())?;
         }
         let batch = self.inputs.batch(&net)?;
-        let options = InferOptions::default();
+        let options = InferOptions::default().precision(self.precision);
         let options = self.seed.map_or(options.clone(), |seed| options.seed(seed));
         let outputs = infer_with(&net, &parameters, &batch, options)?;
         match &self.output {

@@ -45,6 +45,23 @@ fn arrays_in_and_out() {
     assert_eq!(done(format!("run {model} -i x={x} -i x={x}")), "price: f32[4, 1]\n  [3.5, 6.5, 3.5, 6.5]\n");
 }
 
+/// 1.003 is 1 in bf16, and the sum of two such numbers is near enough.
+#[test]
+fn precisions() {
+    let folder = Folder::new();
+    let (model, x) = (line(&folder), folder.path("x.npy"));
+    write_npy(&x, &array![[1.003f32, 0.0]]).unwrap();
+    let prices = ["f32", "bf16", "bf16x3"].map(|precision| {
+        let y = folder.path("y.npy");
+        done(format!("run {model} -i x={x} --precision {precision} -o {y}"));
+        read_npy::<_, ArrayD<f32>>(&y).unwrap()[[0, 0]]
+    });
+    assert!((prices[0] - prices[1]).abs() > 1e-3, "{prices:?}");
+    assert!((prices[0] - prices[2]).abs() < 1e-4, "{prices:?}");
+    let error = failed(format!("run {model} -i x={x} --precision half"));
+    assert!(error.contains("`half` is no precision; name one of f32, bf16, bf16x3"), "{error}");
+}
+
 /// Parameters in safetensors, beside a text and named.
 #[test]
 fn other_files_of_parameters() {

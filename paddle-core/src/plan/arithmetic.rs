@@ -1,6 +1,7 @@
 //! How a run computes: the precision of its products, and which numbers it may compute.
 
 use std::fmt;
+use std::str::FromStr;
 
 use super::Numbers;
 
@@ -40,6 +41,40 @@ impl Precision {
         }
     }
 }
+
+impl FromStr for Precision {
+    type Err = PrecisionError;
+
+    /// The precision of a name: `f32`, `bf16` or `bf16x3`.
+    ///
+    /// ```
+    /// use paddle_core::plan::Precision;
+    ///
+    /// assert_eq!("bf16".parse(), Ok(Precision::Bf16));
+    /// let error = "half".parse::<Precision>().unwrap_err();
+    /// assert_eq!(error.to_string(), "`half` is no precision; name one of f32, bf16, bf16x3");
+    /// ```
+    fn from_str(name: &str) -> Result<Precision, PrecisionError> {
+        let known = Precision::ALL.into_iter().find(|precision| precision.name() == name);
+        known.ok_or_else(|| PrecisionError { name: name.to_string() })
+    }
+}
+
+/// There is no precision of this name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrecisionError {
+    /// The name.
+    pub name: String,
+}
+
+impl fmt::Display for PrecisionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = Precision::ALL.map(Precision::name).join(", ");
+        write!(f, "`{}` is no precision; name one of {known}", self.name)
+    }
+}
+
+impl std::error::Error for PrecisionError {}
 
 impl fmt::Display for Precision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

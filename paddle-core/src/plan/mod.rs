@@ -37,7 +37,7 @@ mod views;
 mod work;
 
 pub use crate::memory::OutOfMemory;
-pub use arithmetic::{Arithmetic, Precision};
+pub use arithmetic::{Arithmetic, Precision, PrecisionError};
 pub use backend::{
     ALIGNMENT, Backend, Body, Extent, Fault, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch,
     Layout, Location, Memories, Memory, Move, OWN_MEMORIES, Operand, OperandType, Piece, Reach, Side, Takes,
