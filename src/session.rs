@@ -3,6 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use paddle_core::ops::Program;
+use paddle_core::passes::{PassError, Pipeline};
 use paddle_core::plan::{Arithmetic, Backend, Executor, Feed, HostSliceMut, Storage};
 use paddle_core::program::DType;
 
@@ -11,6 +12,11 @@ use crate::batch::{AnyRows, Table};
 use crate::element::Values;
 use crate::model::Model;
 use crate::parameters::Parameters;
+
+/// Lets a network have the operators for which this device has kernels that compute more at a time.
+pub(crate) fn for_device<B: Backend>(backend: &B, program: &mut Program) -> Result<(), PassError> {
+    Pipeline::for_device(&|op, types| backend.supports(op, types)).run(program)
+}
 
 /// A plan, and the buffers to feed it.
 pub(crate) struct Session<B: Backend> {

@@ -18,7 +18,7 @@ use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::outputs::{OutputError, Spare};
 use crate::parameters::Parameters;
-use crate::session::Session;
+use crate::session::{Session, for_device};
 
 /// The most idle plans of all networks, unless there are more cores.
 const MOST_IDLE: usize = 1024;
@@ -80,7 +80,7 @@ impl<B: Backend + Clone> Plan<B> {
         wanted: Wanted<'_>,
         kind: Arc<Kind>,
     ) -> Result<Self, Error> {
-        let (program, metrics) = in_use(model, wanted.taps)?;
+        let (program, metrics) = in_use(model, wanted.taps, parameters.backend())?;
         let arithmetic = Arithmetic { precision: wanted.precision, ..Arithmetic::default() };
         let session = Session::new(model, &program, parameters, &Storage::new(), arithmetic)?;
         Ok(Plan { kind, session, metrics })
@@ -119,7 +119,7 @@ impl<B: Backend> Plan<B> {
 }
 
 /// The program for inference. The taps of these names are further outputs.
-fn in_use(model: &Model, taps: &[&str]) -> Result<(Program, Metrics), Error> {
+fn in_use<B: Backend>(model: &Model, taps: &[&str], backend: &B) -> Result<(Program, Metrics), Error> {
     let mut program = model.program.clone();
     let mut outputs = program.outputs().to_vec();
     for name in taps {
@@ -131,6 +131,7 @@ fn in_use(model: &Model, taps: &[&str]) -> Result<(Program, Metrics), Error> {
     }
     program.set_outputs(&outputs)?;
     let metrics = Metrics::new(model, &mut program)?;
+    for_device(backend, &mut program)?;
     Pipeline::inference().run(&mut program)?;
     Ok((program, metrics))
 }

@@ -18,7 +18,7 @@ use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::options::Options;
 use crate::parameters::Parameters;
-use crate::session::Session;
+use crate::session::{Session, for_device};
 use crate::updater::Updater;
 use crate::updater::states::States;
 
@@ -78,6 +78,7 @@ impl<B: Backend + Clone> Plan<B> {
         }
         let mut program = model.program.clone();
         let metrics = Metrics::new(model, &mut program)?;
+        for_device(parameters.backend(), &mut program)?;
         Pipeline::training(settings, &is_frozen, &|update| updater.update(update)).run(&mut program)?;
         states.extend(parameters.backend(), &program)?;
         let rates = scalars(&program, &program.inputs()[model.program.inputs().len()..]);

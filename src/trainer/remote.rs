@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use paddle_core::passes::Pipeline;
 use paddle_core::passes::distribute::{self, DistributedTraining, Placement};
 use paddle_core::passes::optimize::Settings;
 use paddle_core::passes::stages::{StagedTraining, balanced};
@@ -310,6 +311,8 @@ fn staged(
     network.set_shards(options.shard_count(&network)?);
     let metrics = MetricSums::new(model, &mut network)?;
     let batch = rows_of_batch(model)?;
+    // Workers compute on the CPU, which has a kernel for every operator.
+    Pipeline::for_device(&|_, _| true).run(&mut network)?;
     options.frozen.check(&model.program)?;
     let is_frozen = |name: &str| options.frozen.contains(name);
     let rule = |update: &mut paddle_core::passes::optimize::Update<'_>| updater.update(update);
@@ -330,6 +333,8 @@ fn distributed(
     network.set_shards(options.shard_count(&network)?);
     let metrics = MetricSums::new(model, &mut network)?;
     let batch = rows_of_batch(model)?;
+    // Workers compute on the CPU, which has a kernel for every operator.
+    Pipeline::for_device(&|_, _| true).run(&mut network)?;
     options.frozen.check(&model.program)?;
     let is_frozen = |name: &str| options.frozen.contains(name);
     let rule = |update: &mut paddle_core::passes::optimize::Update<'_>| updater.update(update);

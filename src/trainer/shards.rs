@@ -29,7 +29,7 @@ use crate::model::Model;
 use crate::options::Options;
 use crate::parameters::Parameters;
 use crate::row_sums::SentRows;
-use crate::session::{Session, fed, scalar};
+use crate::session::{Session, fed, for_device, scalar};
 use crate::updater::Updater;
 use crate::updater::states::States;
 
@@ -139,6 +139,7 @@ impl<B: Backend + Clone> Shards<B> {
         network.set_shards(options.shard_count(&network)?);
         let sums = MetricSums::new(model, &mut network)?;
         let batch = rows_of_batch(model)?;
+        for_device(parameters.backend(), &mut network)?;
         let ShardedTraining { compute, update, sharding } =
             ShardedTraining::new(&network, batch, settings, is_frozen, &|update| updater.update(update))?;
         sums.check(model, &sharding)?;

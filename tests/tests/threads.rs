@@ -3,7 +3,7 @@
 mod networks;
 
 use networks::awkward::{control, mlp, ragged};
-use paddle::{Cpu, Network, Parameters, Rows, Sgd, Trainable, Trainer};
+use paddle::{Cpu, Network, Parameters, Rows, Sgd, Trainable, Trainer, network};
 
 /// A number in [-1, 1) that is a function of `i`.
 fn number(i: usize) -> f32 {
@@ -47,6 +47,19 @@ fn a_multilayer_perceptron() {
     let row = |i: usize| mlp::Row { x: numbers(i), y: (i % 7) as i64 };
     let rows = |seed: usize, count: usize| (seed..seed + count).map(row).collect::<Vec<_>>();
     same_bits(&mlp(), &[rows(0, 129), rows(500, 1), rows(1000, 61)]);
+}
+
+/// Many sequences, of which threads take all heads; and few, of which each takes some. Both are longer than a tile.
+#[test]
+fn attention() {
+    let net = network!(|x: Seq<Tensor<f32, 6>>| {
+        let seen = x + sequence_attention(x, x, x, 3, causal = true);
+        mean(square(sequence_pool(sequence_attention(seen, x, x, 2), average)))
+    });
+    let row =
+        |seed: usize, length: usize| net.row((0..length).map(|j| numbers(seed + 7 * j)).collect::<Vec<_>>());
+    let many = (0..40).map(|i| row(i, i * i % 150)).collect::<Vec<_>>();
+    same_bits(&net, &[many, vec![row(500, 200), row(700, 3)]]);
 }
 
 #[test]

@@ -65,6 +65,7 @@ mod scale;
 mod scatter;
 mod send;
 mod sequence_align;
+mod sequence_attend;
 mod sequence_concat;
 mod sequence_expand_as;
 mod sequence_gather;
@@ -99,9 +100,9 @@ pub(crate) use compositions::initializers;
 pub use compositions::initializers::{INITIALIZERS, Initializer};
 pub use compositions::made_sequences;
 pub use definition::{
-    Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Composition, Contraction,
-    ControlFlow, Factor, Form, Gradient, GradientError, Mode, Number, Operation, Sample, SampleInput,
-    Statistics, SumOfRows,
+    Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Before, Combination, Composition,
+    Contraction, ControlFlow, Factor, Form, Gradient, GradientError, Mode, Number, Operation, Sample,
+    SampleInput, Statistics, SumOfRows,
 };
 pub use rules::loops::Parts;
 pub use rules::window::{Padding, Window};
@@ -302,6 +303,8 @@ operators! { $
     send::SendBarrier;
     send::SendRows;
     sequence_align::SequenceAlign;
+    sequence_attend::SequenceAttend;
+    sequence_attend::SequenceAttendGrad;
     sequence_concat::SequenceConcat;
     sequence_concat::SequenceConcatGrad;
     sequence_expand_as::SequenceExpandAs;

@@ -2,8 +2,8 @@
 //! operators consist of the other two.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
-    Operator, Program, Sample, Schema, Slot,
+    AccuracyClass, Before, Combination, Effects, Gradient, GradientError, Infer, Linear, Mismatch,
+    MismatchKind, Operation, Operator, Program, Sample, Schema, Slot, sequence_attend,
 };
 use crate::program::{DType, Dim, RowsId, Type, VarId};
 
@@ -36,7 +36,7 @@ attributes!(SequenceSpread {});
 
 /// The row space of the pairs. Their sequences belong to the tokens of input `x`, whose sequences belong to the same
 /// rows as those of input `y`.
-fn pairs(cx: &Infer<'_>, x: usize, y: usize, index: usize) -> Result<Option<RowsId>, Mismatch> {
+pub(super) fn pairs(cx: &Infer<'_>, x: usize, y: usize, index: usize) -> Result<Option<RowsId>, Mismatch> {
     cx.need_sequences_of_one(x, y)?;
     cx.need_dtype(index, DType::I64)?;
     let ty = cx.ty(index);
@@ -160,6 +160,10 @@ impl Operation for SequenceWeigh {
 
     fn multiplications(&self, program: &Program, operator: &Operator) -> Option<Vec<Dim>> {
         Some(products_of_pairs(program, operator.inputs[0], operator.inputs[1]))
+    }
+
+    fn combined(&self, operator: &Operator, before: Before<'_>) -> Option<Combination> {
+        sequence_attend::combined(operator, before)
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {

@@ -3,6 +3,7 @@
 pub mod accumulate;
 pub mod backward;
 pub mod clip;
+pub mod combine;
 pub mod compose;
 pub mod distribute;
 pub mod freeze;

@@ -6,6 +6,7 @@ use std::fmt;
 
 use super::accumulate::{Joins, accumulate, from_sums, send_rows_home};
 use super::backward::backward;
+use super::combine::{Supports, combine};
 use super::compose::compose;
 use super::freeze::{freeze, leave_out};
 use super::hoist::hoist;
@@ -94,6 +95,12 @@ impl<'a> Pipeline<'a> {
     /// A pipeline of these passes.
     pub fn new(passes: impl IntoIterator<Item = Pass<'a>>) -> Self {
         Pipeline(passes.into_iter().collect())
+    }
+
+    /// From a network to one of the operators that a device has kernels for and that compute more at a time. It comes before
+    /// the other pipelines. What is saved or exported is the network as it was.
+    pub fn for_device(supports: &'a Supports<'a>) -> Self {
+        Pipeline::new([Pass::optional(Switch::Combine, move |program| Ok(combine(program, supports)?))])
     }
 
     /// From a network to its training step: the gradients of all parameters except those of frozen names, then their

@@ -29,6 +29,8 @@ macro_rules! switches {
 }
 
 switches! {
+    /// [Combination](super::combine) of operators that compute something together.
+    Combine "combine",
     /// [Composition](super::compose) of operators whose factors follow from parameters.
     Compose "compose",
     /// [Splitting](super::split) of products.

@@ -13,7 +13,7 @@ use paddle::attribute::network;
 use paddle::core::ops::Program;
 use paddle::core::passes::optimize::{Settings, Update};
 use paddle::core::passes::{Pipeline, Switch};
-use paddle::core::plan::{Arithmetic, Executor, Storage, stored_name};
+use paddle::core::plan::{Arithmetic, Backend, Executor, Storage, stored_name};
 use paddle::{Cpu, Error, Momentum, Parameters, Trainer, Updater, infer};
 
 /// The variable that switches passes off, and the one that tells the other process which network it plans.
@@ -51,6 +51,11 @@ mod nets {
     }
     // ANCHOR_END: recurrent
 
+    /// Tokens that look for others of their sequence.
+    pub fn attentive(x: Seq<Tensor<f32, 4>>) -> Tensor<f32> {
+        mean(square(sequence_pool(sequence_attention(x, x, x, 2, causal = true), average)))
+    }
+
     /// A recurrent network along the words of each sentence, and one along the sentences.
     pub fn nested(text: Seq<Seq<Tensor<f32, 3>>>) -> Tensor<f32> {
         let mut h = zeros(4);
@@ -77,6 +82,7 @@ fn program(network: &str) -> (Program, Use) {
     let training = |program: &Program| (program.clone(), Use::Training);
     let inference = |program: &Program| (program.clone(), Use::Inference);
     match network {
+        "attentive" => training(nets::attentive().program().unwrap()),
         "mlp" => training(nets::mlp().program().unwrap()),
         "images" => inference(nets::images().program().unwrap()),
         "nested" => training(nets::nested().program().unwrap()),
@@ -94,8 +100,9 @@ fn plan(network: &str) -> String {
         Use::Training => Pipeline::training(&settings, &|_| false, &rule),
         Use::Inference => Pipeline::inference(),
     };
-    pipeline.run(&mut program).unwrap();
     let backend = Cpu::with_threads(1).unwrap();
+    Pipeline::for_device(&|op, types| backend.supports(op, types)).run(&mut program).unwrap();
+    pipeline.run(&mut program).unwrap();
     let (mut parameters, mut states) = (Storage::new(), Storage::new());
     let insert =
         |into: &mut Storage, var| into.insert(4, &stored_name(&program, var), program.ty(var)).unwrap();
@@ -116,7 +123,8 @@ fn number(i: usize) -> f32 {
 fn results() -> Result<Vec<f32>, Error> {
     let mut results = Vec::new();
     let (mlp, recurrent, nested, images) = (nets::mlp(), nets::recurrent(), nets::nested(), nets::images());
-    let mut parameters = Parameters::create_with_seed((&mlp, &recurrent, &nested, &images), 3)?;
+    let attentive = nets::attentive();
+    let mut parameters = Parameters::create_with_seed((&mlp, &recurrent, &nested, &images, &attentive), 3)?;
     let mut trainer = Trainer::new(Momentum::new(0.1));
     let rows = mlp.batch((0..9).map(|i| mlp.row(array::from_fn(|j| number(13 * i + j)), number(i))))?;
     let word = |i: usize| array::from_fn(|j| number(3 * i + j));
@@ -125,7 +133,10 @@ fn results() -> Result<Vec<f32>, Error> {
     let sentence = |i: usize| (0..i % 4).map(|j| word(5 * i + j)).collect::<Vec<_>>();
     let nested_texts =
         nested.batch((0..5).map(|i| nested.row((0..i).map(|j| sentence(i + j)).collect::<Vec<_>>())))?;
+    let asking = |i: usize| (0..i).map(|j| array::from_fn(|k| number(7 * i + 4 * j + k))).collect::<Vec<_>>();
+    let asking = attentive.batch((0..5).map(|i| attentive.row(asking(i))))?;
     for _ in 0..5 {
+        results.push(trainer.step(&attentive, &mut parameters, &asking)?.cost());
         results.push(trainer.step(&nested, &mut parameters, &nested_texts)?.cost());
         results.push(trainer.step(&mlp, &mut parameters, &rows)?.cost());
         results.push(trainer.step(&recurrent, &mut parameters, &texts)?.cost());
@@ -174,7 +185,7 @@ fn results_are_the_same_without_a_pass() {
         numbers.collect::<Vec<_>>()
     };
     let all = results(None);
-    assert_eq!(all.len(), 3 * 5 + 3 * 16);
+    assert_eq!(all.len(), 4 * 5 + 3 * 16);
     for &pass in Switch::ALL {
         for (k, (with, without)) in all.iter().zip(results(Some(pass))).enumerate() {
             let name = pass.name();
@@ -240,6 +251,8 @@ macro_rules! passes {
 }
 
 passes! {
+    combine Combine attentive
+        "the scores of attention, and their gradients, are nowhere as a whole: they are computed again backward",
     compose Compose images
         "normalisation by fixed statistics becomes a product and a sum, which end the launch of the convolution",
     split Split recurrent

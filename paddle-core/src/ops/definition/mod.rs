@@ -4,6 +4,7 @@
 #[macro_use]
 mod attribute;
 
+mod combination;
 mod composition;
 mod control_flow;
 mod form;
@@ -14,6 +15,7 @@ mod sample;
 mod statistics;
 
 pub use attribute::{Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Number};
+pub use combination::{Before, Combination};
 pub use composition::Composition;
 pub use control_flow::ControlFlow;
 pub use form::{Contraction, Factor, Form, SumOfRows};

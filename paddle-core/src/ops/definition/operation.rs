@@ -1,6 +1,8 @@
 //! The trait that every operator implements.
 
-use super::{Composition, ControlFlow, Form, Gradient, GradientError, Sample, Statistics};
+use super::{
+    Before, Combination, Composition, ControlFlow, Form, Gradient, GradientError, Sample, Statistics,
+};
 use crate::ops::{
     AccuracyClass, Effects, Infer, Linear, Mismatch, OfShards, Op, Operator, Program, Schema, Slot,
 };
@@ -101,6 +103,12 @@ pub trait Operation {
     /// `None` if there is none. It is used where nothing reads the other outputs, in programs without gradients.
     fn composed(&self, _c: &mut Composition<'_>) -> Result<Option<VarId>, BuildError> {
         Ok(None)
+    }
+
+    /// One operator for this one and some of those that compute what it reads; `None` if there is none. It is used in programs
+    /// without gradients, on devices that have a kernel for it, and only where nothing else reads the values in between.
+    fn combined(&self, _operator: &Operator, _before: Before<'_>) -> Option<Combination> {
+        None
     }
 
     /// For an operator that moves statistics by a batch: each statistic, and the value by which it becomes less. `s` has what

@@ -16,8 +16,8 @@ use crate::cpu::sequence_pieces::{Shared, sequences, sequences_of_piece, share};
 use blocks::{Shape, products, spread, sums};
 use pairs::Pairs;
 
-mod blocks;
-mod pairs;
+pub(super) mod blocks;
+pub(super) mod pairs;
 
 /// The number of tokens whose products or sums one thread computes at a time.
 const TOKENS: usize = 64;
@@ -116,4 +116,4 @@ impl<T: Float> Body for Pairwise<T> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -64,7 +64,7 @@ pub(super) fn shift<T: Float>(classes: usize, x: &[T], out: &mut [T]) {
 
 /// The largest element. NaN is ignored.
 #[inline(always)]
-fn largest<T: Float>(x: &[T]) -> T {
+pub(super) fn largest<T: Float>(x: &[T]) -> T {
     // Several comparisons are under way at a time.
     let (wide, rest) = x.split_at(x.len() / 64 * 64);
     let (narrow, rest) = rest.split_at(rest.len() / 16 * 16);
@@ -73,7 +73,7 @@ fn largest<T: Float>(x: &[T]) -> T {
 }
 
 #[inline(always)]
-fn larger<T: Float>(top: T, x: T) -> T {
+pub(super) fn larger<T: Float>(top: T, x: T) -> T {
     T::select(x > top, x, top)
 }
 

@@ -178,3 +178,6 @@ lacks!(
 
 // The CPU runs what users write in Rust.
 lacks!(Custom);
+
+// Attention is the operators that it is made of: where there is no kernel, nothing is combined.
+lacks!(SequenceAttend, SequenceAttendGrad);

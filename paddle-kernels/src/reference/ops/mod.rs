@@ -32,6 +32,7 @@ mod reshape;
 mod row_numbers;
 mod scale;
 mod sequence_align;
+mod sequence_attend;
 mod sequence_concat;
 mod sequence_expand_as;
 mod sequence_gather;

@@ -10,18 +10,27 @@ use crate::reference::sequences::sequences;
 use crate::reference::values::Values;
 
 /// A token of `X`, a token of `Y`, and the index of their pair.
-struct Pair {
-    x: usize,
-    y: usize,
-    number: usize,
+pub(super) struct Pair {
+    pub(super) x: usize,
+    pub(super) y: usize,
+    pub(super) number: usize,
 }
 
 /// All pairs. Inputs `x` and `y` have the tokens of `X` and of `Y`, and input 2 those of the pairs. The offsets of each
 /// are the third operand behind it.
 fn pairs(call: &Call<'_>, [x, y]: [usize; 2]) -> Result<Vec<Pair>, KernelError> {
-    let tokens = |of: usize| sequences(call, of + 3, call.shape(of)[0]);
-    let (of_rows, others, of_tokens) = (tokens(x), tokens(y), tokens(2));
-    let index = call.numbers(2);
+    pairs_by(call, [x, y, 2], [x, y, 2].map(|of| of + 3))
+}
+
+/// All pairs. `operands` have the tokens of `X`, of `Y` and of the pairs, and `offsets` their offsets.
+pub(super) fn pairs_by(
+    call: &Call<'_>,
+    operands: [usize; 3],
+    offsets: [usize; 3],
+) -> Result<Vec<Pair>, KernelError> {
+    let tokens = |of: usize| sequences(call, offsets[of], call.shape(operands[of])[0]);
+    let (of_rows, others, of_tokens) = (tokens(0), tokens(1), tokens(2));
+    let index = call.numbers(operands[2]);
     let mut pairs = Vec::with_capacity(index.len());
     for (row, (tokens, others)) in of_rows.into_iter().zip(others).enumerate() {
         for token in tokens {
@@ -37,7 +46,7 @@ fn pairs(call: &Call<'_>, [x, y]: [usize; 2]) -> Result<Vec<Pair>, KernelError> 
 }
 
 /// The number of products of a token, and the number of elements in each.
-fn widths(shape: &[usize]) -> (usize, usize) {
+pub(super) fn widths(shape: &[usize]) -> (usize, usize) {
     let (last, lead) = shape[1..].split_last().expect("the shape rule wants a dimension");
     (lead.iter().product(), *last)
 }

@@ -87,7 +87,11 @@ impl Legaliser<'_> {
             Op::WarpCtc(_) => self.warpctc(at, operator),
             // In PaddlePaddle, rows are an axis anyway.
             Op::RowsToAxis(_) | Op::AxisToRows(_) => self.renamed_rows(at, operator),
-            Op::SequenceProduct(_) | Op::SequenceSpread(_) | Op::SequenceWeigh(_) => self.refuse(
+            Op::SequenceAttend(_)
+            | Op::SequenceAttendGrad(_)
+            | Op::SequenceProduct(_)
+            | Op::SequenceSpread(_)
+            | Op::SequenceWeigh(_) => self.refuse(
                 operator,
                 "PaddlePaddle has no pairs of tokens; pad the sequences, and take `matmul`",
             ),

@@ -23,25 +23,25 @@ const MIXED_SUMS: usize = 8;
 
 /// The sizes of a token: `lead` parts of `width` elements.
 #[derive(Clone, Copy)]
-pub(super) struct Shape {
-    pub(super) lead: usize,
-    pub(super) width: usize,
+pub(in crate::cpu::ops) struct Shape {
+    pub(in crate::cpu::ops) lead: usize,
+    pub(in crate::cpu::ops) width: usize,
 }
 
 impl Shape {
     /// The elements of a token.
-    pub(super) fn size(self) -> usize {
+    pub(in crate::cpu::ops) fn size(self) -> usize {
         self.lead * self.width
     }
 
     /// The first element of a part of a token.
     #[inline(always)]
-    fn part(self, token: usize, at: usize) -> usize {
+    pub(in crate::cpu::ops) fn part(self, token: usize, at: usize) -> usize {
         (token * self.lead + at) * self.width
     }
 
     /// One part of some tokens, as a matrix with a row for each.
-    fn rows<T>(self, elements: &[T], tokens: Range<usize>, at: usize) -> Operand<T> {
+    pub(in crate::cpu::ops) fn rows<T>(self, elements: &[T], tokens: Range<usize>, at: usize) -> Operand<T> {
         let part = &elements[self.part(tokens.start, at)..self.part(tokens.end - 1, at + 1)];
         Operand { start: part.as_ptr(), row: self.size(), column: 1 }
     }
@@ -178,7 +178,7 @@ pub(super) fn spread<T: Float>(
 }
 
 /// A range in parts of `size`.
-fn chunks(range: &Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> {
+pub(in crate::cpu::ops) fn chunks(range: &Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> {
     let end = range.end;
     range.clone().step_by(size).map(move |first| first..end.min(first + size))
 }
@@ -213,7 +213,7 @@ fn weights<T: Float>(
 dispatch! {
     /// The products of the parts of two tokens.
     wide if T::WIDE;
-    fn chains<const FUSED: bool, T: Float>(isa, shape: Shape, x: &[T], y: &[T], out: &mut [T]) {
+    pub(in crate::cpu::ops) fn chains<const FUSED: bool, T: Float>(isa, shape: Shape, x: &[T], y: &[T], out: &mut [T]) {
         for (at, out) in out.iter_mut().enumerate() {
             let part = shape.part(0, at)..shape.part(0, at + 1);
             let terms = x[part.clone()].iter().zip(&y[part]);
@@ -225,7 +225,7 @@ dispatch! {
 dispatch! {
     /// Adds a token to another, each part times its weight.
     wide if T::WIDE;
-    fn add<const FUSED: bool, T: Float>(isa, shape: Shape, weights: &[T], from: &[T], to: &mut [T]) {
+    pub(in crate::cpu::ops) fn add<const FUSED: bool, T: Float>(isa, shape: Shape, weights: &[T], from: &[T], to: &mut [T]) {
         for (at, weight) in weights[..shape.lead].iter().enumerate() {
             let part = shape.part(0, at)..shape.part(0, at + 1);
             for (to, from) in to[part.clone()].iter_mut().zip(&from[part]) {

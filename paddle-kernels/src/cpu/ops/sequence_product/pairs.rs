@@ -8,38 +8,38 @@ use crate::cpu::isa::{Isa, dispatch};
 use crate::messages::no_such_token;
 
 /// The pairs of tokens.
-pub(super) struct Pairs<'a> {
-    pub(super) isa: Isa,
+pub(in crate::cpu::ops) struct Pairs<'a> {
+    pub(in crate::cpu::ops) isa: Isa,
     /// The offsets of the sequences of `X` and of `Y`.
-    pub(super) x: &'a [i64],
-    pub(super) y: &'a [i64],
+    pub(in crate::cpu::ops) x: &'a [i64],
+    pub(in crate::cpu::ops) y: &'a [i64],
     /// The offsets of the pairs of each token of `X`.
-    pub(super) ends: &'a [i64],
+    pub(in crate::cpu::ops) ends: &'a [i64],
     /// The positions of tokens of `Y`.
-    pub(super) index: &'a [i64],
+    pub(in crate::cpu::ops) index: &'a [i64],
 }
 
 /// Tokens of `X` that follow each other, each of which is paired with a range of positions; or one other token.
-pub(super) struct Group {
-    pub(super) tokens: Range<usize>,
+pub(in crate::cpu::ops) struct Group {
+    pub(in crate::cpu::ops) tokens: Range<usize>,
     /// The positions that all of these tokens are paired with; never empty, unless no token has any.
-    pub(super) common: Range<usize>,
+    pub(in crate::cpu::ops) common: Range<usize>,
     /// The positions that any of these tokens is paired with.
-    pub(super) all: Range<usize>,
+    pub(in crate::cpu::ops) all: Range<usize>,
     /// Whether the positions of each token are a range.
-    pub(super) is_of_ranges: bool,
+    pub(in crate::cpu::ops) is_of_ranges: bool,
 }
 
 impl Group {
     /// Whether all tokens have the same range of positions.
-    pub(super) fn is_uniform(&self) -> bool {
+    pub(in crate::cpu::ops) fn is_uniform(&self) -> bool {
         self.is_of_ranges && self.common == self.all
     }
 }
 
 impl Pairs<'_> {
     /// Checks that each position is that of a token.
-    pub(super) fn check(&self) -> Result<(), KernelError> {
+    pub(in crate::cpu::ops) fn check(&self) -> Result<(), KernelError> {
         for (row, (x, y)) in self.x.windows(2).zip(self.y.windows(2)).enumerate() {
             let length = y[1] - y[0];
             for token in x[0] as usize..x[1] as usize {
@@ -62,12 +62,12 @@ impl Pairs<'_> {
     }
 
     /// The pairs of a token of `X`.
-    pub(super) fn of(&self, token: usize) -> Range<usize> {
+    pub(in crate::cpu::ops) fn of(&self, token: usize) -> Range<usize> {
         self.ends[token] as usize..self.ends[token + 1] as usize
     }
 
     /// The position of a pair.
-    pub(super) fn at(&self, pair: usize) -> usize {
+    pub(in crate::cpu::ops) fn at(&self, pair: usize) -> usize {
         self.index[pair] as usize
     }
 
@@ -80,7 +80,11 @@ impl Pairs<'_> {
 
     /// Takes the next group from some tokens of `X`, with the first token of `Y` in their row. Tokens with other pairs than the
     /// one before them are in a group of at most `mixed`.
-    pub(super) fn next_group(&self, tokens: &mut Range<usize>, mixed: usize) -> Option<(Group, usize)> {
+    pub(in crate::cpu::ops) fn next_group(
+        &self,
+        tokens: &mut Range<usize>,
+        mixed: usize,
+    ) -> Option<(Group, usize)> {
         if tokens.start == tokens.end {
             return None;
         }

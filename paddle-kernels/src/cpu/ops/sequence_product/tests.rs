@@ -8,9 +8,9 @@ use crate::cpu::isa::Isa;
 use crate::random::Random;
 
 /// The positions of a token of `X` among `length` of `Y`.
-type Positions = fn(usize, usize) -> Vec<i64>;
+pub(in crate::cpu::ops) type Positions = fn(usize, usize) -> Vec<i64>;
 
-const KINDS: [(&str, Positions); 6] = [
+pub(in crate::cpu::ops) const KINDS: [(&str, Positions); 6] = [
     ("all", |_, length| (0..length as i64).collect()),
     ("those before, and itself", |token, length| (0..(token + 1).min(length) as i64).collect()),
     ("those near", |token, length| {
@@ -26,26 +26,26 @@ const KINDS: [(&str, Positions); 6] = [
 ];
 
 /// The lengths of the rows of `X` and of `Y`: some need several blocks, of which an interpreter takes hours for the longest.
-const LENGTHS: [[usize; 2]; 5] = if cfg!(any(miri, slow)) {
+pub(in crate::cpu::ops) const LENGTHS: [[usize; 2]; 5] = if cfg!(any(miri, slow)) {
     [[3, 3], [0, 4], [2, 17], [9, 4], [1, 1]]
 } else {
     [[3, 3], [0, 4], [70, 150], [150, 70], [9, 1]]
 };
 
 /// An interpreter takes minutes for all of them.
-fn kinds() -> impl Iterator<Item = (&'static str, Positions)> {
+pub(in crate::cpu::ops) fn kinds() -> impl Iterator<Item = (&'static str, Positions)> {
     KINDS.into_iter().skip(if cfg!(any(miri, slow)) { 1 } else { 0 }).step_by(if cfg!(miri) { 2 } else { 1 })
 }
 
-struct Case {
-    x: Vec<i64>,
+pub(in crate::cpu::ops) struct Case {
+    pub(in crate::cpu::ops) x: Vec<i64>,
     y: Vec<i64>,
     ends: Vec<i64>,
     index: Vec<i64>,
 }
 
 impl Case {
-    fn new(positions: Positions, lengths: &[[usize; 2]]) -> Self {
+    pub(in crate::cpu::ops) fn new(positions: Positions, lengths: &[[usize; 2]]) -> Self {
         let mut case = Case { x: vec![0], y: vec![0], ends: vec![0], index: Vec::new() };
         for &[x, y] in lengths {
             for token in 0..x {
@@ -58,16 +58,16 @@ impl Case {
         case
     }
 
-    fn pairs(&self, isa: Isa) -> Pairs<'_> {
+    pub(in crate::cpu::ops) fn pairs(&self, isa: Isa) -> Pairs<'_> {
         Pairs { isa, x: &self.x, y: &self.y, ends: &self.ends, index: &self.index }
     }
 
-    fn tokens(&self) -> [usize; 2] {
+    pub(in crate::cpu::ops) fn tokens(&self) -> [usize; 2] {
         [&self.x, &self.y].map(|offsets| offsets[offsets.len() - 1] as usize)
     }
 
     /// Calls `each` with each pair: its number, and the numbers of its tokens.
-    fn each(&self, mut each: impl FnMut(usize, [usize; 2])) {
+    pub(in crate::cpu::ops) fn each(&self, mut each: impl FnMut(usize, [usize; 2])) {
         for row in 0..self.x.len() - 1 {
             for token in self.x[row] as usize..self.x[row + 1] as usize {
                 for pair in self.ends[token] as usize..self.ends[token + 1] as usize {
@@ -78,12 +78,12 @@ impl Case {
     }
 }
 
-fn numbers(count: usize, stream: u64) -> Vec<f64> {
+pub(in crate::cpu::ops) fn numbers(count: usize, stream: u64) -> Vec<f64> {
     let random = Random { seed: 3, stream };
     (0..count as u64).map(|i| random.uniform(i, -1.0, 1.0)).collect()
 }
 
-fn rounded(numbers: &[f64]) -> Vec<f32> {
+pub(in crate::cpu::ops) fn rounded(numbers: &[f64]) -> Vec<f32> {
     numbers.iter().map(|number| *number as f32).collect()
 }
 
