@@ -123,6 +123,8 @@ fn names_and_instructions_that_arrays_do_not_take() {
     assert_eq!(of(b"\x80\x05N.").fault, PickleFault::NoPickle);
     assert_eq!(of(b"").fault, PickleFault::NoPickle);
     assert_eq!(of(b"\x80\x02N.").fault, PickleFault::NoDictionary);
+    let sliced = of(b"\x80\x02}X\x15\0\0\0UnpackBigParamInfor@@}s.");
+    assert_eq!(sliced.fault, PickleFault::Slices);
     for wrong in [&b"\x80\x02u."[..], b"\x80\x02.", b"\x80\x02(K\x01s.", b"\x80\x02h\x07.", b"\x80\x02}b."] {
         assert!(matches!(of(wrong).fault, PickleFault::Operand(_)), "{wrong:?}");
     }

@@ -186,7 +186,7 @@ fn all_that_is_not_supported() {
     let mut foreign = NodeProto::new("Relu", ["x"], ["d"]);
     (foreign.domain, foreign.name) = (Some("com.example".into()), Some("theirs".into()));
     let nodes = vec![
-        NodeProto::new("RoiAlign", ["x"], ["a"]),
+        NodeProto::new("MaxRoiPool", ["x"], ["a"]),
         NodeProto::new("Relu", ["a"], ["b"]),
         NodeProto::new("If", ["which"], ["c"])
             .with(of_graph("then_branch", &branch("Unique")))
@@ -202,7 +202,7 @@ fn all_that_is_not_supported() {
         unsupported.to_string(),
         "the program cannot be run, for 6 reasons:\n\
          - variable `s`: its elements are STRING; supported are BOOL, INT8, INT16, INT32, INT64, UINT8, FLOAT16, BFLOAT16, FLOAT and DOUBLE\n\
-         - block 0, operator 0 `RoiAlign`: there is no such operator here\n\
+         - block 0, operator 0 `MaxRoiPool`: there is no such operator here\n\
          - block 1, operator 0 `Unique`: there is no such operator here\n\
          - block 0, operator 3 `Relu` named `theirs`: there is no such operator here\n\
          - block 0, operator 4 `Gelu`: its `approximate` is neither `none` nor `tanh`\n\

@@ -10,6 +10,9 @@ use crate::wire::{TensorRecord, VarKind};
 /// Where `paddle.save` writes which parameter has which name in the tree of layers.
 const NAMES: &str = "StructuredToParameterName@@";
 
+/// Where `paddle.save` writes, in protocols 2 and 3, which arrays are in slices: those above 1 GB.
+const SLICES: &str = "UnpackBigParamInfor@@";
+
 /// The values in a file of `paddle.save`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SavedValues {
@@ -32,6 +35,9 @@ pub fn read_saved(bytes: &[u8]) -> Result<SavedValues, PickleError> {
     let mut reader = Arrays { machine: &machine, left: bytes.len(), found: SavedValues::default() };
     for &(key, value) in entries {
         let key = reader.key(key)?;
+        if key == SLICES {
+            return Err(PickleFault::Slices.at(0));
+        }
         match &machine.objects[value] {
             Object::Dict(names) if key == NAMES => {
                 for &(name, parameter) in names {

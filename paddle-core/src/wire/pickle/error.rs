@@ -38,6 +38,8 @@ pub enum PickleFault {
     NoDictionary,
     /// Arrays have more bytes than the file, as one stands in several places.
     Repeated,
+    /// Arrays are in slices.
+    Slices,
     /// Bytes follow the last instruction.
     Trailing,
     /// There is no memory for the elements of an array.
@@ -77,6 +79,9 @@ impl fmt::Display for PickleError {
             PickleFault::Array(why) => write!(f, "an array is damaged: {why}"),
             PickleFault::NoDictionary => f.write_str("the pickle is no dictionary of arrays by their names"),
             PickleFault::Repeated => f.write_str("the arrays of the pickle have more bytes than the file"),
+            PickleFault::Slices => {
+                f.write_str("arrays above 1 GB are in slices, which are not read; save them with protocol 4")
+            }
             PickleFault::Trailing => f.write_str("the file goes on behind the pickle"),
             PickleFault::OutOfMemory(error) => write!(f, "{error}"),
         }
