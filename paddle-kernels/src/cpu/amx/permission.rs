@@ -11,14 +11,16 @@ pub(in super::super) fn is_permitted() -> bool {
 }
 
 /// Whether the processor has tiles and products of them in bf16.
+#[allow(unused_unsafe, reason = "what asks the processor is unsafe in older releases of Rust")]
 fn has_tiles() -> bool {
     use std::arch::x86_64::{__cpuid, __cpuid_count};
     const TILES: u32 = 1 << 24;
     const BF16: u32 = 1 << 22;
-    if !is_x86_feature_detected!("avx512bf16") || __cpuid(0).eax < 7 {
+    if !is_x86_feature_detected!("avx512bf16") {
         return false;
     }
-    let features = __cpuid_count(7, 0).edx;
+    // SAFETY: processors with AVX-512 can be asked.
+    let features = unsafe { if __cpuid(0).eax < 7 { 0 } else { __cpuid_count(7, 0).edx } };
     features & (TILES | BF16) == TILES | BF16
 }
 

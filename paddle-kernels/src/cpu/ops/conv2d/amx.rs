@@ -32,7 +32,7 @@ pub(super) struct Memory {
 }
 
 /// Sums of products of images and filters, for the results along two axes.
-struct Convolution<'a> {
+struct StripSums<'a> {
     strips: Strips,
     source: &'a [f32],
     filters: &'a [Pair],
@@ -40,7 +40,7 @@ struct Convolution<'a> {
     out: Shared<f32>,
 }
 
-impl Convolution<'_> {
+impl StripSums<'_> {
     /// Computes all results. As soon as neighbouring results are final, `finish` is called with their elements.
     fn run(&self, machine: &Machine, finish: Finish<'_>) {
         machine.team.run(self.strips.count(), &|index| {
@@ -132,7 +132,7 @@ impl Sizes {
         let pack = |to: &mut [Pair]| filters.pack(&machine.team, filter, [self.channels * inner, inner], to);
         memory.filters.lend_made(filters.len(), version, pack, |packed| {
             let out = Shared(out.as_mut_ptr());
-            Convolution { strips, source: input, filters: packed, results, out }.run(machine, finish);
+            StripSums { strips, source: input, filters: packed, results, out }.run(machine, finish);
         })?;
         Ok(true)
     }
@@ -159,7 +159,7 @@ impl Sizes {
             let pack = |to: &mut [Pair]| filters.pack(&machine.team, filter, [outer, inner], to);
             // Filters are packed anew for each phase.
             memory.filters.lend_made(filters.len(), None, pack, |packed| {
-                Convolution { strips, source: grad, filters: packed, results, out: Shared(out) }
+                StripSums { strips, source: grad, filters: packed, results, out: Shared(out) }
                     .run(machine, Finish::default());
             })?;
         }
