@@ -48,10 +48,10 @@ pub struct OnnxModel {
 /// let program = load_onnx(&model)?.program;
 /// assert!(program.to_string().contains("y: f32[_, 4] = relu(x)"));
 ///
-/// model.graph.node[0].op_type = "RoiAlign".into();
+/// model.graph.node[0].op_type = "MaxRoiPool".into();
 /// assert_eq!(
 ///     load_onnx(&model).unwrap_err().to_string(),
-///     "the program cannot be run: block 0, operator 0 `RoiAlign`: there is no such operator here"
+///     "the program cannot be run: block 0, operator 0 `MaxRoiPool`: there is no such operator here"
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
