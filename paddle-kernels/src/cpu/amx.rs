@@ -40,6 +40,8 @@ pub(super) const BLOCK: usize = 2 * SIDE;
 pub(super) const MOST_TILES: usize = 16;
 /// About so many pairs are packed at once: a few microseconds of work.
 const PIECE: usize = 1 << 14;
+/// Fewer numbers than this are not worth a team that packs them: they take some ten microseconds on one thread.
+const WORTH_PACKING: usize = 1 << 17;
 /// Fewer multiply-adds than this are not worth a team: they take a few microseconds on one thread.
 const WORTH_A_TEAM: usize = 1 << 20;
 
@@ -96,7 +98,7 @@ pub(super) fn pack_right(
     let (parts, pairs) = if trans_b { (across, tiles * 2 * TILE) } else { (tiles, across * 2 * TILE) };
     let (count, at_once) = (matrices * parts, (PIECE / pairs.max(1)).max(1));
     let shared = Shared(to.as_mut_ptr());
-    machine.team.run_if(count > at_once, count.div_ceil(at_once), &|piece| {
+    machine.team.run_if(from.len() >= WORTH_PACKING, count.div_ceil(at_once), &|piece| {
         for part in piece * at_once..count.min((piece + 1) * at_once) {
             let (matrix, part) = (part / parts, part % parts);
             let start = from[matrix * n * k..].as_ptr();
