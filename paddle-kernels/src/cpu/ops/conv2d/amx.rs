@@ -108,9 +108,11 @@ impl StripSums<'_> {
 }
 
 impl Sizes {
-    /// Whether tiles multiply what this is: images with the channels as the fastest axis, in one group.
+    /// Whether tiles multiply what this is: images with the channels as the fastest axis, in one group, and filters whose elements
+    /// have numbers of 32 bits.
     fn fills_tiles(&self) -> bool {
-        self.groups == 1 && self.last == [true; 2]
+        let elements = self.filters * self.channels * self.filter.len();
+        self.groups == 1 && self.last == [true; 2] && i32::try_from(elements).is_ok()
     }
 
     /// Computes the results by tiles, unless a strip would be too large, or images are laid out otherwise: then it returns
