@@ -15,6 +15,8 @@ mod pack;
 use std::arch::x86_64::*;
 
 pub(super) use self::pack::{Pairing, Way};
+#[cfg(target_arch = "x86_64")]
+pub(super) use self::pack::{in_turn, rounded as pairs_of};
 use super::isa::{Isa, Level};
 use super::matmul::Gemm;
 use super::vector::{Element, Factor, FactorWork, Factors, Lanes, Register, Vector};

@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::{DEPTH, SIDE, TILE};
-use crate::cpu::pairs::Pair;
+use crate::cpu::pairs::{Pair, in_turn, pairs_of};
 
 /// A factor as lines along the inner dimension: the rows of a left factor, the columns of a right one. Element `i` of line `j`
 /// is `start[j * line + i * inner]`; one of the steps is 1.
@@ -117,11 +117,11 @@ unsafe fn along(start: *const f32, step: usize, [lines, depth]: [usize; 2], part
     let [low, high] = [first_lanes(depth), first_lanes(depth.saturating_sub(SIDE))];
     for (at, register) in registers.iter_mut().enumerate().take(lines) {
         let from = start.wrapping_add(at * step);
-        // SAFETY: the masks leave out what is behind the line. Thirty-two bf16 numbers are sixteen pairs.
+        // SAFETY: the masks leave out what is behind the line.
         unsafe {
             let low = part.of(_mm512_maskz_loadu_ps(low, from));
             let high = part.of(_mm512_maskz_loadu_ps(high, from.wrapping_add(SIDE)));
-            *register = std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(high, low));
+            *register = pairs_of([low, high]);
         }
     }
     registers
@@ -134,28 +134,16 @@ unsafe fn along(start: *const f32, step: usize, [lines, depth]: [usize; 2], part
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 #[inline]
 unsafe fn across(start: *const f32, step: usize, [lines, depth]: [usize; 2], part: Part) -> [__m512i; SIDE] {
-    // The numbers of two registers in turn.
-    const IN_TURN: [i16; 32] = {
-        let mut order = [0; 32];
-        let mut at = 0;
-        while at < 32 {
-            order[at] = (at / 2 + at % 2 * SIDE) as i16;
-            at += 1;
-        }
-        order
-    };
     let mut registers = [_mm512_setzero_si512(); SIDE];
     let mask = first_lanes(lines);
     for (at, register) in registers.iter_mut().enumerate().take(depth.div_ceil(2)) {
         let from = start.wrapping_add(2 * at * step);
-        // SAFETY: the masks leave out what is behind the lines. Thirty-two bf16 numbers are sixteen pairs.
+        // SAFETY: the masks leave out what is behind the lines.
         unsafe {
-            let order = _mm512_loadu_si512(IN_TURN.as_ptr().cast());
             let second = if 2 * at + 1 < depth { mask } else { 0 };
             let first = part.of(_mm512_maskz_loadu_ps(mask, from));
             let second = part.of(_mm512_maskz_loadu_ps(second, from.wrapping_add(step)));
-            let rounded = std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(second, first));
-            *register = _mm512_permutexvar_epi16(order, rounded);
+            *register = in_turn([first, second]);
         }
     }
     registers

@@ -166,6 +166,34 @@ unsafe fn store(pairs: __m512i, to: &mut [Pair], at: usize) {
     }
 }
 
+/// Thirty-two numbers, rounded: pairs of neighbours.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+#[inline]
+pub(in crate::cpu) fn rounded([low, high]: [__m512; 2]) -> __m512i {
+    // SAFETY: thirty-two bf16 numbers are sixteen pairs.
+    unsafe { std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(high, low)) }
+}
+
+/// The numbers of two registers, rounded and in turn: pairs of one of each.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+#[inline]
+pub(in crate::cpu) fn in_turn(both: [__m512; 2]) -> __m512i {
+    const IN_TURN: [i16; 2 * LANES] = {
+        let mut order = [0; 2 * LANES];
+        let mut lane = 0;
+        while lane < order.len() {
+            order[lane] = (lane / 2 + lane % 2 * LANES) as i16;
+            lane += 1;
+        }
+        order
+    };
+    // SAFETY: the order fills a register.
+    let order = unsafe { _mm512_loadu_si512(IN_TURN.as_ptr().cast()) };
+    _mm512_permutexvar_epi16(order, rounded(both))
+}
+
 /// # Safety
 /// The machine has AVX-512 BF16.
 #[cfg(target_arch = "x86_64")]
@@ -174,12 +202,8 @@ unsafe fn along_with_dots(from: &[f32], [length, width]: [usize; 2], to: &mut [P
     for (from, to) in from.chunks_exact(length.max(1)).zip(to.chunks_exact_mut(width.max(1))) {
         let mut at = 0;
         while at < width {
-            // SAFETY: the machine has the instructions. Thirty-two bf16 numbers are sixteen pairs.
-            unsafe {
-                let [low, high] = [load(from, 2 * at), load(from, 2 * at + LANES)];
-                let pairs = std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(high, low));
-                store(pairs, to, at);
-            }
+            // SAFETY: the machine has the instructions.
+            unsafe { store(rounded([load(from, 2 * at), load(from, 2 * at + LANES)]), to, at) };
             at += LANES;
         }
     }
@@ -190,19 +214,12 @@ unsafe fn along_with_dots(from: &[f32], [length, width]: [usize; 2], to: &mut [P
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn neighbours_with_dots(from: &[f32], lines: [usize; 2], length: usize, to: &mut [Pair]) {
-    // The numbers of both lines in turn.
-    let in_turn = std::array::from_fn::<i16, 32, _>(|lane| (lane / 2 + lane % 2 * LANES) as i16);
     for (line, to) in to.chunks_exact_mut(length.max(1)).enumerate() {
         let [first, second] = two(from, lines, length, line);
         let mut at = 0;
         while at < length {
-            // SAFETY: the machine has the instructions. Thirty-two bf16 numbers are sixteen pairs.
-            unsafe {
-                let order = _mm512_loadu_si512(in_turn.as_ptr().cast());
-                let rounded = _mm512_cvtne2ps_pbh(load(second, at), load(first, at));
-                let rounded = std::mem::transmute::<__m512bh, __m512i>(rounded);
-                store(_mm512_permutexvar_epi16(order, rounded), to, at);
-            }
+            // SAFETY: the machine has the instructions.
+            unsafe { store(in_turn([load(first, at), load(second, at)]), to, at) };
             at += LANES;
         }
     }

@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 
 use super::strip::Strips;
 use crate::cpu::amx::{BLOCK, DEPTH, SIDE, TILE, transposed};
-use crate::cpu::pairs::Pair;
+use crate::cpu::pairs::{Pair, pairs_of};
 use crate::cpu::shared::Shared;
 use crate::team::Team;
 
@@ -63,7 +63,7 @@ unsafe fn pack_tile(
 ) {
     let mask = (u64::MAX >> (64 - count)) as u32;
     let mut registers = [_mm512_setzero_si512(); SIDE];
-    // SAFETY: the caller's; what is behind the elements is masked off. Thirty-two bf16 numbers are sixteen pairs.
+    // SAFETY: the caller's; what is behind the elements is masked off.
     unsafe {
         let at = [0, SIDE].map(|first| _mm512_loadu_si512(offsets[first..].as_ptr().cast()));
         for (number, register) in registers.iter_mut().enumerate().take(lines) {
@@ -71,7 +71,7 @@ unsafe fn pack_tile(
             let zero = _mm512_setzero_ps();
             let low = _mm512_mask_i32gather_ps::<4>(zero, mask as u16, at[0], from);
             let high = _mm512_mask_i32gather_ps::<4>(zero, (mask >> 16) as u16, at[1], from);
-            *register = std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(high, low));
+            *register = pairs_of([low, high]);
         }
         for (row, register) in transposed(registers).into_iter().enumerate() {
             _mm512_storeu_si512(to.add(row * SIDE).cast(), register);

@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::cpu::amx::{BLOCK, DEPTH, SIDE, TILE};
 use crate::cpu::images::Images;
 use crate::cpu::ops::conv2d::axis::Axis;
-use crate::cpu::pairs::Pair;
+use crate::cpu::pairs::{Pair, pairs_of};
 
 /// The most bytes of the values that a strip meets: a part of the second-level cache.
 const MOST_BYTES: usize = 96 * 1024;
@@ -148,21 +148,26 @@ impl Strips {
         self.runs()[0] * self.tiles_of_run()
     }
 
+    /// The taps that the run of a tile begins with, in the order of the source, and the place of the tile's first value in the run.
+    fn begin(&self, tile: usize) -> ([usize; 2], usize) {
+        let [runs, _] = self.runs();
+        let (run, first) = (tile / self.tiles_of_run(), tile % self.tiles_of_run() * DEPTH);
+        // A run has all taps across, or one of them.
+        let runs_of_row = runs / self.axes[0].taps;
+        ([run / runs_of_row, run % runs_of_row], first)
+    }
+
     /// The elements of filters that the values of a tile are multiplied with, as many as there are. `width` is that of a filter,
     /// and `inner` the distance of neighbouring channels in it.
     pub(super) fn met(&self, tile: usize, width: usize, inner: usize) -> ([i32; DEPTH], usize) {
         let ([down, across], channels) = (self.axes, self.source.channels);
-        let (run, first) = (tile / self.tiles_of_run(), tile % self.tiles_of_run() * DEPTH);
+        let ([y, x], first) = self.begin(tile);
         // Runs are in the order of the source, and taps may be in the other.
         let met = |axis: Axis, at: usize| axis.met(if axis.stride < 0 { axis.taps - 1 - at } else { at });
         let (mut elements, count) = ([0; DEPTH], (self.runs()[1] - first).min(DEPTH));
         for (value, element) in (first..).zip(&mut elements[..count]) {
             let (at, channel) = (value / channels, value % channels);
-            let (y, x) = match across.stride.unsigned_abs() {
-                1 => (run, at),
-                _ => (run / across.taps, run % across.taps),
-            };
-            *element = (channel * inner + met(down, y) * width + met(across, x)) as i32;
+            *element = (channel * inner + met(down, y) * width + met(across, x + at)) as i32;
         }
         (elements, count)
     }
@@ -228,16 +233,10 @@ impl Strips {
 
     /// Where a tile's values begin, from the first that a result meets on, and which of them are in its run.
     pub(super) fn of_tile(&self, strip: &Strip, tile: usize) -> (usize, u32) {
-        let (run, first) = (tile / self.tiles_of_run(), tile % self.tiles_of_run() * DEPTH);
+        let ([y, x], first) = self.begin(tile);
         let [row, _] = self.distances(strip);
-        let [down, across] = self.axes;
-        let distance = match across.stride.unsigned_abs() {
-            1 => run * down.stride.unsigned_abs() * row,
-            _ => {
-                let (y, x) = (run / across.taps, run % across.taps);
-                y * down.stride.unsigned_abs() * row + x * across.stride.unsigned_abs() * self.source.channels
-            }
-        };
+        let [down, across] = self.axes.map(|axis| axis.stride.unsigned_abs());
+        let distance = y * down * row + x * across * self.source.channels;
         let count = (self.runs()[1] - first).min(DEPTH);
         (distance + first, (u64::MAX >> (64 - count)) as u32)
     }
@@ -319,13 +318,12 @@ unsafe fn round(from: &[f32], to: *mut u16) {
     while at < from.len() {
         let count = (from.len() - at).min(2 * SIDE);
         let mask = (u64::MAX >> (64 - count)) as u32;
-        // SAFETY: the masks leave out what is behind the numbers. A register of bf16 numbers has 32 of 16 bits.
+        // SAFETY: the masks leave out what is behind the numbers.
         unsafe {
             let from = from.as_ptr().add(at);
             let low = _mm512_maskz_loadu_ps(mask as u16, from);
             let high = _mm512_maskz_loadu_ps((mask >> 16) as u16, from.wrapping_add(SIDE));
-            let rounded = std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(high, low));
-            _mm512_mask_storeu_epi16(to.add(at).cast(), mask, rounded);
+            _mm512_mask_storeu_epi16(to.add(at).cast(), mask, pairs_of([low, high]));
         }
         at += count;
     }
