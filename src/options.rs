@@ -187,8 +187,9 @@ impl Options {
     /// All else is in `f32`, as ever: parameters, states, gradients and every other value, attention over sequences, sums, statistics,
     /// losses and updates. So files, checkpoints and programs do not depend on the setting, and one training may go on with another.
     /// Values of other types, `f64` too, are computed as the network says. The bits of a result depend on no number of
-    /// threads, but on the processor: some add up several products in one instruction. It is faster where there are such instructions: twice as
-    /// fast on processors with AMX; elsewhere it may be slower than `f32`.
+    /// threads, but on the processor: some add up several products in one instruction. Products of
+    /// matrices are faster where there are such instructions, and convolutions on processors with AMX; all else may be slower
+    /// than in `f32`.
     ///
     /// ```
     /// use paddle::{Options, Parameters, Precision, Sgd, Trainer, network};

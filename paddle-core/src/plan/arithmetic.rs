@@ -6,25 +6,26 @@ use std::str::FromStr;
 use super::Numbers;
 
 /// The precision of sums of products of `f32` values: of the operators whose effects say
-/// [`products`](crate::program::Effects::products). These are products of matrices, which their gradients
-/// are, too, and convolutions with their gradients; attention over pairs of tokens, and all else compute as the program says.
+/// [`products`](crate::program::Effects::products). These are products of matrices, which their gradients are, too, and
+/// convolutions with their gradients; attention over pairs of tokens, and all else compute as the program says.
 ///
-/// It is a matter of the plan: programs, parameters, states and all values in memory stay what they are. Operators of
-/// other types, `f64` too, compute as the program says.
+/// It is a matter of the plan: programs, parameters, states and all values in memory stay what they are. Operators of other
+/// types, `f64` too, compute as the program says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Precision {
     /// Factors are taken as they are.
     #[default]
     F32,
-    /// Factors are rounded to bf16, which has the exponents of `f32` and 8 significant bits: to the nearest, ties to even;
-    /// NaN stays NaN. Products of such factors are added up in `f32`. Factors and results below the smallest normal
-    /// `f32`, 1.2e-38, may become zero.
+    /// Factors are rounded to bf16, which has the exponents of `f32` and 8 significant bits: to the nearest, ties to even; NaN
+    /// stays NaN. Products of such factors are added up in `f32`. Factors and results below the smallest normal `f32`, 1.2e-38,
+    /// may become zero.
     Bf16,
-    /// Factors of products of matrices are sums of two numbers in bf16: the nearest one, and the one that is nearest to the rest.
-    /// Three of the four products of these are added up in `f32`, all but that of the two rests. So the error of a term is about
-    /// 2⁻¹⁶ of it at most, where that of `Bf16` is 2⁻⁸. Factors from 3.39e38 on become infinite, the product of an
-    /// infinite one may be NaN, and factors below the smallest normal `f32`, and rests below it, may become zero. Where a backend has no instructions with which that is faster than
-    /// `f32`, products are in `f32`, which is more accurate; and so are convolutions everywhere.
+    /// Factors of products of matrices are sums of two numbers in bf16: the nearest one, and the one that is nearest to the
+    /// rest. Three of the four products of these are added up in `f32`, all but that of the two rests. So the error of a term is
+    /// about 2⁻¹⁶ of it at most, where that of `Bf16` is 2⁻⁸. Factors from 3.39e38 on become infinite, the product of an
+    /// infinite one may be NaN, and factors below the smallest normal `f32`, and rests below it, may become zero. Where a
+    /// backend has no instructions with which that is faster than `f32`, products are in `f32`, which is more accurate; and so
+    /// are convolutions everywhere.
     Bf16x3,
 }
 
