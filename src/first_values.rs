@@ -17,14 +17,20 @@ pub(crate) struct LazyValues<B: Backend> {
     /// None once all parameters have values.
     waiting: Mutex<Option<Waiting<B>>>,
     values: OnceLock<ParameterValues<B>>,
-    /// The version of values that were fetched from elsewhere, where they still are.
-    fetched: Mutex<Option<u64>>,
+    /// Where values were fetched from, where they still are, and their version here.
+    fetched: Mutex<Option<(Arc<dyn Elsewhere>, u64)>>,
 }
 
 /// A place where the values of parameters are until they are needed.
 pub(crate) trait Elsewhere: Send + Sync {
     /// Values, by name.
     fn fetch(&self) -> Result<Vec<(String, Values)>, String>;
+
+    /// The number that the first of the processes has that have these values and do the same, and whether this one is the first. All of
+    /// them have to ask, each with a number of its own.
+    fn agree(&self, own: u64) -> Result<(u64, bool), String> {
+        Ok((own, true))
+    }
 }
 
 /// The buffers of parameters before the first use.
@@ -128,8 +134,8 @@ impl<B: Backend> LazyValues<B> {
     pub(crate) fn is_elsewhere(&self) -> bool {
         match self.values.get() {
             Some(values) => {
-                let fetched = *self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
-                fetched == Some(values.version())
+                let fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+                fetched.as_ref().is_some_and(|(_, version)| *version == values.version())
             }
             None => {
                 let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,6 +143,21 @@ impl<B: Backend> LazyValues<B> {
                     .as_ref()
                     .is_some_and(|waiting| waiting.elsewhere.is_some() && waiting.set_here.is_empty())
             }
+        }
+    }
+
+    /// What all processes that have these values agree on, see [`Elsewhere::agree`]. One whose values are its own agrees with itself.
+    pub(crate) fn agree(&self, own: u64) -> Result<(u64, bool), PlanError> {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut elsewhere = waiting.as_ref().and_then(|waiting| waiting.elsewhere.clone());
+        drop(waiting);
+        if elsewhere.is_none() {
+            let fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+            elsewhere = fetched.as_ref().map(|(from, _)| Arc::clone(from));
+        }
+        match elsewhere {
+            Some(elsewhere) => elsewhere.agree(own).map_err(|message| PlanError::Elsewhere { message }),
+            None => Ok((own, true)),
         }
     }
 
@@ -170,7 +191,7 @@ impl<B: Backend> LazyValues<B> {
                         buffers.upload(backend, stored, values.as_slice());
                     }
                 }
-                let fetched = set_here.is_empty().then(|| buffers.version());
+                let fetched = set_here.is_empty().then(|| (Arc::clone(elsewhere), buffers.version()));
                 *self.fetched.lock().unwrap_or_else(PoisonError::into_inner) = fetched;
             }
             for_each_model(models, initialized_by, |model, wanted| {

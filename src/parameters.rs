@@ -263,6 +263,11 @@ impl<B: Backend> Parameters<B> {
         self.values.get(&self.backend, &self.storage)
     }
 
+    /// What all processes that train these parameters agree on: the number that the first of them has, and whether this one is the first.
+    pub(crate) fn agree(&self, own: u64) -> Result<(u64, bool), PlanError> {
+        self.values.agree(own)
+    }
+
     /// The values, for exclusive use. Errors if first values cannot be computed.
     pub(crate) fn buffers_mut(&mut self) -> Result<&mut Buffers<B>, PlanError> {
         Ok(self.values.get_mut(&self.backend, &self.storage)?.buffers_mut())

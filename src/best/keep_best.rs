@@ -79,21 +79,32 @@ impl KeepBest {
     /// Takes a value, and writes the parameters if it is the best so far; returns whether it is. `at` is when it is seen: the
     /// number of a pass or of a step.
     ///
+    /// Of ranks that train as equals (`Cluster::all_reduce`) all have to call it at the same place, behind their first step. The value of
+    /// the first one counts, and it alone writes; the others hear whether it has.
+    ///
     /// # Errors
     /// [`Error::File`] if the file cannot be written. Then the value does not count, and the next one is compared with the
-    /// best before it.
+    /// best before it, in all ranks. What `Cluster` says if another rank is gone.
     pub fn see<B: Backend>(
         &mut self,
         at: usize,
         value: impl Into<f64>,
         parameters: &Parameters<B>,
     ) -> Result<bool, Error> {
-        let value = value.into();
+        let (bits, writes) = parameters.agree(value.into().to_bits())?;
         let mut best = self.best.clone();
-        if !best.see(at, value) {
+        if !best.see(at, f64::from_bits(bits)) {
             return Ok(false);
         }
-        parameters.save_with(&self.path, &self.notes.clone().with(NOTE, &(at, value.to_bits())))?;
+        // Parts of tables are in other ranks, so all of them read, whoever writes.
+        parameters.values()?;
+        let notes = || self.notes.clone().with(NOTE, &(at, bits));
+        let written = if writes { parameters.save_with(&self.path, &notes()) } else { Ok(()) };
+        let (is_kept, _) = parameters.agree(u64::from(written.is_ok()))?;
+        written?;
+        if is_kept == 0 {
+            return Ok(false);
+        }
         self.best = best;
         Ok(true)
     }
@@ -108,7 +119,7 @@ impl KeepBest {
         &self.path
     }
 
-    /// Sets the parameters to the best ones.
+    /// Sets the parameters to the best ones. In each rank it reads the file, which the first one has written.
     ///
     /// # Errors
     /// Those of [`Parameters::load`]; among them is that no value has been seen.

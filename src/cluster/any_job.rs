@@ -119,6 +119,14 @@ impl AnyJob {
         }
     }
 
+    /// The number that the first of the ranks has, and whether this process is the first. In a group, all ranks have to ask.
+    pub(crate) fn agree(&mut self, own: u64) -> Result<(u64, bool), Error> {
+        match self {
+            AnyJob::Servers(_) => Ok((own, true)),
+            AnyJob::Group(job) => Ok(job.agree(own)?),
+        }
+    }
+
     /// All values, with the updaters' states, as they are after the steps so far. In a group, all ranks have to ask.
     pub(crate) fn fetch(&mut self) -> Result<Vec<Placed>, Error> {
         match self {

@@ -399,4 +399,10 @@ impl Elsewhere for OnServers {
         let job = job.as_mut().ok_or("the job on the cluster is over")?;
         job.parameters().map_err(|error| error.to_string())
     }
+
+    fn agree(&self, own: u64) -> Result<(u64, bool), String> {
+        let mut job = lock(&self.0);
+        let job = job.as_mut().ok_or("the job on the cluster is over")?;
+        job.agree(own).map_err(|error| error.to_string())
+    }
 }

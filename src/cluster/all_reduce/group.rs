@@ -152,6 +152,17 @@ impl GroupJob {
         what(self.way()?).map_err(|error| self.group.explain(error))
     }
 
+    /// The number that the first rank has, and whether this one is the first. Behind the end each rank has its own.
+    pub(crate) fn agree(&mut self, own: u64) -> Result<(u64, bool), ClusterError> {
+        let is_first = self.group.is_first();
+        if self.way.is_none() {
+            return Ok((own, is_first));
+        }
+        let all = self.together(|way| Ok(way.all_gather(Bytes::copy_from_slice(&own.to_le_bytes()))?))?;
+        let number = all.first().and_then(|number| number[..].try_into().ok().map(u64::from_le_bytes));
+        Ok((number.ok_or(ClusterError::Message { what: "a number" })?, is_first))
+    }
+
     /// Ends the job, when the other ranks have come to its end, too.
     pub(crate) fn finish(&mut self) {
         self.way = None;

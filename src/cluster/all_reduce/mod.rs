@@ -201,6 +201,11 @@ impl Cluster {
 }
 
 impl Group {
+    /// Whether this is the rank that writes and draws.
+    pub(super) fn is_first(&self) -> bool {
+        self.rank == 0
+    }
+
     /// Meets the other ranks.
     pub(super) fn meet(&self) -> Result<Box<dyn Collective>, ClusterError> {
         let start = self.start.lock().unwrap_or_else(PoisonError::into_inner).take();

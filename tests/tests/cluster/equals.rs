@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use paddle::best::{Best, KeepBest};
 use paddle::cluster::{Cluster, ClusterError, collective};
 use paddle::reader::{DataSet, Reader};
 use paddle::{Adam, Clip, Error, Options, Parameters, Sgd, Trainer, checkpoint};
@@ -66,6 +67,46 @@ fn all_ranks_stop_together_and_one_of_them_writes_the_checkpoint() {
     for path in [&path, &checkpoint::previous(&path)] {
         std::fs::remove_file(path).unwrap();
     }
+}
+
+/// What is best is what the first rank takes for it; it writes, and if it cannot, nobody counts the value.
+#[test]
+fn one_rank_keeps_the_best_parameters_and_all_decide_alike() {
+    let net = ranking();
+    let batches = ranking_batches(&net);
+    let folder = std::env::temp_dir().join(format!("paddle-best-of-{}", std::process::id()));
+    let values = [3.0, 2.0, 2.5, 1.0, 1.5];
+    let outcomes = in_ranks(3, |rank, cluster| {
+        let mut parameters = Parameters::create_with_seed(&net, 7).unwrap();
+        let mut trainer = Trainer::new(Adam::new(0.01)).on(&cluster);
+        let mut keep = KeepBest::new(Best::lowest(), folder.join(format!("{rank}.safetensors")));
+        let (mut news, mut best) = (Vec::new(), None);
+        for (at, batch) in batches.iter().cycle().take(values.len()).enumerate() {
+            trainer.step_with(&net, &mut parameters, batch, &Options::default().shards(4)).unwrap();
+            // The folder is not there at first, and the other ranks take the opposite for best.
+            if at == 1 && rank == 0 {
+                std::fs::create_dir(&folder).unwrap();
+            }
+            let value = if rank == 0 { values[at] } else { -values[at] };
+            let seen = keep.see(at, value, &parameters);
+            assert_eq!(seen.is_err(), at == 0 && rank == 0, "{:?}", seen.err());
+            news.push(seen.unwrap_or(false));
+            if news.last() == Some(&true) {
+                best = Some(parameters.get::<f32>("embedding.w").unwrap());
+            }
+        }
+        assert_eq!((keep.best().at(), keep.best().value()), (Some(3), Some(1.0)));
+        (news, best.unwrap(), keep)
+    });
+    let written: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(written, ["0.safetensors"]);
+    let mut restored = Parameters::create(&net).unwrap();
+    outcomes[0].2.restore(&mut restored).unwrap();
+    for (news, best, _) in &outcomes {
+        assert_eq!(*news, [false, true, false, true, false]);
+        assert_eq!(restored.get::<f32>("embedding.w").unwrap(), *best);
+    }
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
