@@ -14,9 +14,12 @@ use paddle_kernels::cpu::Cpu;
 use prost::Message;
 
 use super::all_reduce::Passing;
-use super::desc::{LeafOutputs, MomentDesc, OutputsDesc, PieceDesc, PlanDesc, ValuesDesc};
+use super::arrivals::Arrivals;
+use super::asking::Ids;
+use super::desc::{LeafOutputs, MomentDesc, OutputsDesc, PlanDesc};
 use super::leaf::{FedLeaf, Leaf, scalar};
-use super::mail::{Mailbox, Outlet, Rows};
+use super::lookups::{LookedUp, Wanted, looked_up};
+use super::mail::{Mailbox, Outlet, Rows, Source};
 use crate::Error;
 use crate::cluster::ClusterError;
 use crate::element::Values;
@@ -33,6 +36,8 @@ pub(super) struct Computed {
 /// The parameters of a trainer, and the plans that it has learned.
 pub(super) struct Gradients {
     backend: Cpu,
+    /// The values that come from servers. Without it, they are set.
+    arrivals: Option<Arrivals>,
     storage: Storage,
     parameters: Buffers<Cpu>,
     plans: BTreeMap<u32, Plan>,
@@ -44,15 +49,17 @@ struct Plan {
     passes_on: bool,
     states: Buffers<Cpu>,
     mail: Mailbox,
+    /// What is asked for in front of a task.
+    lookups: Vec<LookedUp>,
     inputs: Vec<DType>,
     /// The values of the inputs behind those of a leaf: how a shard joins, and whether the sums are sent.
     joining: Vec<Values>,
-    pieces: Vec<PieceDesc>,
 }
 
 impl Gradients {
-    pub(super) fn new(backend: Cpu) -> Self {
-        Gradients { backend, storage: Storage::new(), parameters: Buffers::default(), plans: BTreeMap::new() }
+    pub(super) fn new(backend: Cpu, arrivals: Option<Arrivals>) -> Self {
+        let (storage, parameters, plans) = (Storage::new(), Buffers::default(), BTreeMap::new());
+        Gradients { backend, arrivals, storage, parameters, plans }
     }
 
     /// Learns a plan. `rows` gives the rows of tables; without it, they are in the parameters.
@@ -72,17 +79,19 @@ impl Gradients {
         let (backend, arithmetic) = (self.backend.clone(), desc.arithmetic());
         let mut executor = Executor::with_states(backend, &program, &self.storage, &storage, arithmetic)?;
         let mail = Mailbox::default();
+        let is_far = rows.as_ref().is_some_and(|rows| rows.is_far());
+        let lookups = if is_far { looked_up(&program) } else { Vec::new() };
         {
             let mut mail = mail.open();
+            mail.values = self.arrivals.clone().map(|arrivals| Box::new(arrivals) as Box<dyn Source>);
             (mail.rows, mail.sent_rows) = (rows, SentRows::of(&program));
             mail.pieces = desc.pieces.iter().map(|piece| (piece.name.clone(), piece.id)).collect();
         }
         executor.set_exchange(Box::new(mail.clone()));
         let passes_on = desc.passes_on;
         let inputs: Vec<_> = program.inputs().iter().map(|&input| program.ty(input).dtype).collect();
-        let pieces = desc.pieces.clone();
-        self.plans
-            .insert(id, Plan { executor, passes_on, states, mail, inputs, joining: Vec::new(), pieces });
+        let joining = Vec::new();
+        self.plans.insert(id, Plan { executor, passes_on, states, mail, lookups, inputs, joining });
         Ok(())
     }
 
@@ -102,79 +111,61 @@ impl Gradients {
         stage: &Passing,
     ) -> Result<Computed, Error> {
         let plan = self.plans.get_mut(&task.plan).ok_or(ClusterError::Message { what: "a task" })?;
-        plan.begin(&task.header, BTreeMap::new())?;
+        plan.begin(&task.header)?;
         plan.mail.open().stage = Some(stage.clone());
         let mut computed = Computed { parts: Vec::new(), results: Vec::new() };
         let (mut outputs, mut waiting) = (OutputsDesc::default(), BTreeMap::new());
         let node = Node::new(0, task.leaves);
         for at in 0..task.leaves + ahead {
             if let Some(leaf) = task.rows.get(at as usize) {
-                let place = (at as usize, task.leaves as usize);
-                waiting.insert(at, plan.go_forward(place, leaf, &mut self.parameters)?);
+                let (place, leaf) = ((at as usize, task.leaves as usize), plan.read(leaf)?);
+                let received = plan.go_forward(place, &leaf, &mut self.parameters)?;
+                waiting.insert(at, (leaf, received));
             }
             let Some(back) = at.checked_sub(ahead) else { continue };
-            let received = waiting.remove(&back).unwrap_or_default();
-            let leaf = task.rows.get(back as usize).ok_or(ClusterError::Message { what: "a task" })?;
+            let (leaf, received) = waiting.remove(&back).ok_or(ClusterError::Message { what: "a task" })?;
             {
                 let mut mail = plan.mail.open();
                 (mail.leaf, mail.stash) = (back, received);
             }
             let (k, count) = (back as usize, task.leaves as usize);
-            plan.leaf((node, k, count), leaf, &mut self.parameters, (&mut computed, &mut outputs))?;
+            plan.leaf((node, k, count), &leaf, &mut self.parameters, (&mut computed, &mut outputs))?;
         }
         computed.results.push((node, outputs.encode_to_vec().into()));
         Ok(computed)
     }
 
-    /// Computes a task, with the values that each server gave. Sums go to the outlet as they are ready, if there is one.
-    pub(super) fn compute(
-        &mut self,
-        task: &Task<Bytes>,
-        values: &[Bytes],
-        outlet: Option<Outlet>,
-    ) -> Result<Computed, Error> {
+    /// Computes a task. Sums go to the outlet as they are ready, if there is one.
+    pub(super) fn compute(&mut self, task: &Task<Bytes>, outlet: Option<Outlet>) -> Result<Computed, Error> {
         let plan = self.plans.get(&task.plan).ok_or(ClusterError::Message { what: "a task" })?;
         let mail = plan.mail.clone();
         mail.open().outlet = outlet;
-        let computed = self.compute_nodes(task, values);
+        let computed = self.compute_nodes(task);
         mail.open().outlet = None;
         computed
     }
 
-    fn compute_nodes(&mut self, task: &Task<Bytes>, values: &[Bytes]) -> Result<Computed, Error> {
+    fn compute_nodes(&mut self, task: &Task<Bytes>) -> Result<Computed, Error> {
         let plan = self.plans.get_mut(&task.plan).ok_or(ClusterError::Message { what: "a task" })?;
-        let mut received = BTreeMap::new();
-        for values in values {
-            let values =
-                ValuesDesc::decode(values.clone()).map_err(|_| ClusterError::Message { what: "values" })?;
-            for piece in values.pieces {
-                if let Some(known) = plan.pieces.iter().find(|known| known.id == piece.id) {
-                    received.insert(known.name.clone(), piece.value);
-                }
-            }
-        }
-        plan.begin(&task.header, received)?;
+        plan.begin(&task.header)?;
+        let leaves: Vec<_> = task.rows.iter().map(|leaf| plan.read(leaf)).collect::<Result<_, _>>()?;
+        plan.ask_ahead(&leaves)?;
         let mut computed = Computed { parts: Vec::new(), results: Vec::new() };
         for node in nodes_of(task.run, task.leaves) {
-            let leaves: Vec<_> = (node.start..node.end)
-                .map(|leaf| task.rows.get((leaf - task.run.start) as usize).cloned().unwrap_or_default())
-                .collect();
-            plan.node(node, &leaves, &mut self.parameters, &mut computed)?;
+            let [begin, end] = [node.start, node.end].map(|leaf| (leaf - task.run.start) as usize);
+            let leaves = leaves.get(begin..end).ok_or(ClusterError::Message { what: "a task" })?;
+            plan.node(node, leaves, &mut self.parameters, &mut computed)?;
         }
         Ok(computed)
     }
 }
 
 impl Plan {
-    /// Begins a step, with the values of pieces that have changed.
-    fn begin(&mut self, header: &Bytes, received: BTreeMap<String, Bytes>) -> Result<(), Error> {
+    /// Begins a step.
+    fn begin(&mut self, header: &Bytes) -> Result<(), Error> {
         let moment = MomentDesc::decode(&header[..]).map_err(|_| ClusterError::Message { what: "a task" })?;
-        {
-            let mut mail = self.mail.open();
-            mail.received = received;
-            // What is left of a task that failed.
-            mail.parts.clear();
-        }
+        // What is left of a task that failed.
+        self.mail.open().parts.clear();
         self.executor.set_seed(moment.seed);
         self.executor.set_step(moment.step);
         Ok(())
@@ -184,7 +175,7 @@ impl Plan {
     fn go_forward(
         &mut self,
         (k, count): (usize, usize),
-        leaf: &Bytes,
+        leaf: &FedLeaf,
         parameters: &mut Buffers<Cpu>,
     ) -> Result<BTreeMap<String, Bytes>, Error> {
         if !self.passes_on {
@@ -206,7 +197,7 @@ impl Plan {
     fn node(
         &mut self,
         node: Node,
-        leaves: &[Bytes],
+        leaves: &[FedLeaf],
         parameters: &mut Buffers<Cpu>,
         computed: &mut Computed,
     ) -> Result<(), Error> {
@@ -218,11 +209,35 @@ impl Plan {
         Ok(())
     }
 
-    /// Feeds leaf `k` of `count`.
-    fn feed(&mut self, (k, count): (usize, usize), leaf: &Bytes) -> Result<(), Error> {
+    /// Reads a leaf.
+    fn read(&self, leaf: &Bytes) -> Result<FedLeaf, Error> {
         let failed = || ClusterError::Message { what: "a leaf" };
         let leaf = Leaf::decode(leaf.clone()).map_err(|_| failed())?;
-        let leaf = FedLeaf::read(&leaf, &self.inputs).ok_or_else(failed)?;
+        Ok(FedLeaf::read(&leaf, &self.inputs).ok_or_else(failed)?)
+    }
+
+    /// Asks for the rows of tables that leaves look up, as far as they say which.
+    fn ask_ahead(&mut self, leaves: &[FedLeaf]) -> Result<(), Error> {
+        if self.lookups.is_empty() {
+            return Ok(());
+        }
+        let mut wanted = Wanted::of(&self.lookups);
+        for leaf in leaves {
+            wanted.add(&self.lookups, |input| (input < leaf.len()).then(|| leaf.feed(input)));
+        }
+        let mut of_servers: BTreeMap<u32, Ids> = BTreeMap::new();
+        for (LookedUp { piece, server, .. }, ids) in self.lookups.iter().zip(wanted.rows()) {
+            of_servers.entry(*server).or_default().push((piece.clone(), ids));
+        }
+        if let Some(rows) = &mut self.mail.open().rows {
+            rows.ask_ahead(of_servers).map_err(|error| ClusterError::Ended { why: error.to_string() })?;
+        }
+        Ok(())
+    }
+
+    /// Feeds leaf `k` of `count`.
+    fn feed(&mut self, (k, count): (usize, usize), leaf: &FedLeaf) -> Result<(), Error> {
+        let failed = || ClusterError::Message { what: "a leaf" };
         let own = &self.inputs[leaf.len()..];
         self.joining.resize_with(own.len(), || Values::new(DType::Bool));
         let Some((sends, joining)) = self.joining.split_last_mut() else { return Err(failed().into()) };
@@ -241,7 +256,7 @@ impl Plan {
     fn leaf(
         &mut self,
         (node, k, count): (Node, usize, usize),
-        leaf: &Bytes,
+        leaf: &FedLeaf,
         parameters: &mut Buffers<Cpu>,
         (computed, outputs): (&mut Computed, &mut OutputsDesc),
     ) -> Result<(), Error> {
@@ -251,9 +266,10 @@ impl Plan {
         executor.run(RunPart::Compute, parameters)?;
         outputs.leaves.push(outputs_of(executor));
         executor.update(parameters, &mut self.states)?;
-        // What was received is in the parameters now.
         let mut mail = self.mail.open();
-        mail.received.clear();
+        if let Some(values) = &mut mail.values {
+            values.settle();
+        }
         computed.parts.append(&mut mail.parts);
         Ok(())
     }

@@ -81,6 +81,9 @@ pub(super) struct PlanDesc {
     /// Whether products are those of sums of two numbers in bf16.
     #[prost(bool, tag = "11")]
     pub(super) bf16x3: bool,
+    /// The pieces that trainers receive, in the order in which they need them.
+    #[prost(uint32, repeated, tag = "12")]
+    pub(super) received: Vec<u32>,
     /// Whether a stage sends something before it goes back.
     #[prost(bool, tag = "10")]
     pub(super) passes_on: bool,

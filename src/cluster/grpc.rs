@@ -22,7 +22,7 @@ use super::tls::Tls;
 use super::{ClusterError, refusal};
 
 /// The version of what processes say to each other. Processes of different versions do not talk.
-const PROTOCOL: &str = "3";
+const PROTOCOL: &str = "4";
 const PATH: &str = "/paddle.Cluster/Talk";
 /// The bytes of a packet, at most.
 const LARGEST: usize = 1 << 30;

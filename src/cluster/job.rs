@@ -8,6 +8,7 @@ use paddle_cluster::Event;
 use paddle_cluster::machine::{End, StepError, Verdict};
 use paddle_cluster::message::{self, Manifest, ManifestId, Request, Step};
 use paddle_cluster::tree::Node;
+use paddle_core::ops::{Op, Operator, Program};
 use paddle_core::passes::distribute::{DistributedTraining, Piece, Placement};
 use paddle_core::plan::Arithmetic;
 use prost::Message;
@@ -133,12 +134,25 @@ pub(super) fn plan_of(
         servers: training.servers.iter().map(EncodedProgram::of).collect(),
         pieces: descs(placement, &by_rows),
         states_of: trainer,
+        received: received(&training.trainer, placement),
         ..PlanDesc::default().with(arithmetic)
     };
     let sent = desc.pieces.iter().filter(|piece| training.pieces.contains(&piece.name));
     let pieces = sent.map(|piece| message::Piece { id: piece.id, server: piece.server });
     let pieces = pieces.collect();
     (desc, pieces)
+}
+
+/// The numbers of the pieces that a program receives, in the order in which it needs them.
+fn received(trainer: &Program, placement: &Placement) -> Vec<u32> {
+    let numbers: BTreeMap<&str, u32> =
+        placement.pieces().iter().map(|piece| piece.name.as_str()).zip(0..).collect();
+    let operators = trainer.block(Program::GLOBAL).ops.iter();
+    let piece = |operator: &Operator| match &operator.op {
+        Op::Receive(op) => numbers.get(op.piece.as_str()).copied(),
+        _ => None,
+    };
+    operators.filter_map(piece).collect()
 }
 
 /// The plan by which everything is read, states included.

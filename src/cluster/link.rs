@@ -10,6 +10,7 @@ use paddle_cluster::message::{Message, Process, Role, Server, To};
 use serde::{Deserialize, Serialize};
 
 use super::ClusterError;
+use super::asking::{Answer, Ids};
 use super::traffic::Traffic;
 
 /// What goes from one process to another.
@@ -17,10 +18,10 @@ use super::traffic::Traffic;
 pub(super) enum Frame {
     /// A message of one machine to another.
     Machine(Message<Bytes>),
-    /// A trainer asks a server for rows of a table, as they are after `version` updates.
-    Ask { from: Process, question: u64, version: Option<u64>, piece: String, ids: Vec<i64> },
-    /// The answer: the elements of the rows, or why there are none.
-    Answer { question: u64, rows: Result<Bytes, String> },
+    /// A trainer asks a server for rows of tables, as they are after `version` updates.
+    Ask { from: Process, question: u64, version: Option<u64>, pieces: Ids },
+    /// The answer: the elements of the rows of each piece, or why there are none.
+    Answer { question: u64, rows: Answer },
     /// A worker tells the master what it has sent and received so far.
     Traffic { from: Process, role: Role, rank: u32, traffic: Traffic },
 }
@@ -29,12 +30,11 @@ pub(super) enum Frame {
 pub(super) enum Input {
     Frame(Frame),
     Event(Event<Bytes>),
-    /// A trainer's program needs rows of a table, and waits for the answer.
+    /// A trainer's program needs rows of tables of a server.
     Ask {
         server: u32,
-        piece: String,
-        ids: Vec<i64>,
-        answer: Sender<Result<Bytes, String>>,
+        pieces: Ids,
+        answer: Sender<Answer>,
     },
     /// A frame for another process, from the thread of the work.
     Answer(Process, Frame),

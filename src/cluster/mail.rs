@@ -10,6 +10,7 @@ use paddle_core::plan::{Exchange, ExchangeError, HostSlice, HostSliceMut};
 use prost::Message;
 
 use super::all_reduce::Passing;
+use super::asking::Ids;
 use super::desc::SumDesc;
 use super::values::{bytes_of, copy, fill};
 use crate::element::Values;
@@ -19,6 +20,25 @@ use crate::row_sums::SentRows;
 pub(super) trait Rows: Send {
     /// The elements of rows of a piece that a server has, one row after the other. None if all of the piece is in the parameters.
     fn rows(&mut self, from: u32, piece: &str, ids: &[i64]) -> Result<Option<Bytes>, ExchangeError>;
+
+    /// Whether rows have to be asked for.
+    fn is_far(&self) -> bool {
+        false
+    }
+
+    /// Asks servers for rows that will be wanted, and waits for nothing.
+    fn ask_ahead(&mut self, _: BTreeMap<u32, Ids>) -> Result<(), ExchangeError> {
+        Ok(())
+    }
+}
+
+/// A source of the values of pieces.
+pub(super) trait Source: Send {
+    /// The value of a piece that a server has, by number. None if it is in the parameters.
+    fn value(&mut self, from: u32, piece: u32) -> Result<Option<Bytes>, ExchangeError>;
+
+    /// Says that what was taken is in the parameters now.
+    fn settle(&mut self);
 }
 
 /// Takes sums while others are computed.
@@ -26,11 +46,11 @@ pub(super) type Outlet = Box<dyn FnMut(Vec<Part<Bytes>>) -> Result<(), ExchangeE
 
 /// What has come and what is to go, by piece.
 pub(super) struct Mail {
-    /// The values of pieces. Those of pieces that are not there have not changed.
-    pub(super) received: BTreeMap<String, Bytes>,
+    /// Without it, the values of pieces are in the parameters, all of them.
+    pub(super) values: Option<Box<dyn Source>>,
     /// The sums of the gradients of pieces.
     pub(super) sums: BTreeMap<String, Values>,
-    /// The numbers of the pieces to which something is sent.
+    /// The numbers of pieces.
     pub(super) pieces: BTreeMap<String, u32>,
     /// The subtree of shards that is computed.
     pub(super) node: Node,
@@ -57,7 +77,7 @@ pub(super) struct Mail {
 impl Default for Mail {
     fn default() -> Self {
         Mail {
-            received: BTreeMap::new(),
+            values: None,
             sums: BTreeMap::new(),
             pieces: BTreeMap::new(),
             node: Node::new(0, 0),
@@ -99,15 +119,6 @@ impl Mailbox {
         let none = || failed("there are no other stages".to_string());
         Ok((mail.leaf, mail.stage.clone().ok_or_else(none)?))
     }
-
-    /// Fills room with what has come for a piece. False if nothing has.
-    fn take(&self, piece: &str, into: HostSliceMut<'_>) -> Result<bool, ExchangeError> {
-        let Some(bytes) = self.open().received.get(piece).cloned() else { return Ok(false) };
-        match fill(into, &bytes) {
-            true => Ok(true),
-            false => Err(failed(format!("`{piece}` has {} bytes, which is not its size", bytes.len()))),
-        }
-    }
 }
 
 fn failed(message: String) -> ExchangeError {
@@ -142,8 +153,20 @@ impl Exchange for Mailbox {
         Ok(())
     }
 
-    fn receive(&mut self, _: u32, piece: &str, into: HostSliceMut<'_>) -> Result<bool, ExchangeError> {
-        self.take(piece, into)
+    fn receive(&mut self, from: u32, piece: &str, into: HostSliceMut<'_>) -> Result<bool, ExchangeError> {
+        let (id, source) = {
+            let mut mail = self.open();
+            (mail.pieces.get(piece).copied(), mail.values.take())
+        };
+        let Some(mut source) = source else { return Ok(false) };
+        // It may wait for a server, and the role goes on using the mailbox.
+        let value = id.map_or(Ok(None), |id| source.value(from, id));
+        self.open().values = Some(source);
+        let Some(bytes) = value? else { return Ok(false) };
+        match fill(into, &bytes) {
+            true => Ok(true),
+            false => Err(failed(format!("`{piece}` has {} bytes, which is not its size", bytes.len()))),
+        }
     }
 
     fn prefetch(

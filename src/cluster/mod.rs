@@ -8,6 +8,8 @@
 
 mod all_reduce;
 mod any_job;
+mod arrivals;
+mod asking;
 mod begin;
 mod compute;
 #[cfg(feature = "etcd")]
@@ -24,6 +26,7 @@ mod job;
 mod kubernetes;
 mod leaf;
 mod link;
+mod lookups;
 mod mail;
 mod master;
 mod net;

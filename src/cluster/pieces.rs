@@ -8,6 +8,7 @@ use paddle_cluster::message::Step;
 use paddle_cluster::tree::{Node, fold};
 use paddle_core::ops::Program;
 use paddle_core::passes::accumulate::fed_by_rows;
+use paddle_core::passes::distribute::Bundling;
 use paddle_core::plan::{
     Arithmetic, Backend, Buffers, Executor, Numbers, Part, Storage, Stored, StoredValues, initialize_states,
     state_name, stored_name,
@@ -67,7 +68,7 @@ struct Plan {
     /// The pieces that are updated from the rows of their gradients, and the sums of these rows.
     tables: Vec<(String, RowSum)>,
     rates: Vec<Values>,
-    /// The pieces that trainers read as a whole.
+    /// The pieces that trainers read as a whole, in the order in which they need them.
     read: Vec<u32>,
     /// The step of which the part of the program that shares was run last.
     measured: Option<Step>,
@@ -126,7 +127,8 @@ impl Pieces {
         let tables = tables.into_iter().map(none).collect();
         let is_whole = desc.servers.is_empty();
         let own = desc.pieces.iter().filter(|piece| piece.server == self.rank);
-        let read = own.filter(|piece| is_whole || !piece.by_rows).map(|piece| piece.id).collect();
+        let mut read: Vec<_> = own.filter(|piece| is_whole || !piece.by_rows).map(|piece| piece.id).collect();
+        read.sort_by_key(|id| desc.received.iter().position(|received| received == id));
         let (states_of, measured) = (desc.states_of, None);
         let plan = Plan { program, states_of, executor, mail, tables, rates, read, measured, is_whole };
         self.plans.insert(id, plan);
@@ -256,15 +258,35 @@ impl Pieces {
 
     /// The values that a reader wants, without those that are unchanged since it had them.
     pub(super) fn read(&self, reader: &Reader) -> Result<Bytes, Error> {
-        let plan = self.plans.get(&reader.wanted.plan).ok_or_else(|| message("a question"))?;
-        let mut values = ValuesDesc::default();
-        for &id in &plan.read {
-            let held = &self.held[&id];
-            if reader.wanted.have.is_none_or(|have| held.changed > have) {
-                values.pieces.push(self.values_of(id, held, plan.is_whole)?);
+        let pieces = self.changed(reader)?.collect::<Result<_, _>>()?;
+        Ok(ValuesDesc { pieces }.encode_to_vec().into())
+    }
+
+    /// The same in parts, at least one, each of which can be used when it has come.
+    pub(super) fn read_in_parts(&self, reader: &Reader) -> Result<Vec<Bytes>, Error> {
+        let mut parts: Vec<ValuesDesc> = Vec::new();
+        let mut bundling = Bundling::default();
+        for piece in self.changed(reader)? {
+            let piece = piece?;
+            let begins = bundling.begins(self.held.get(&piece.id).map_or(0, Held::elements));
+            match parts.last_mut().filter(|_| !begins) {
+                Some(part) => part.pieces.push(piece),
+                None => parts.push(ValuesDesc { pieces: vec![piece] }),
             }
         }
-        Ok(values.encode_to_vec().into())
+        if parts.is_empty() {
+            parts.push(ValuesDesc::default());
+        }
+        Ok(parts.iter().map(|part| part.encode_to_vec().into()).collect())
+    }
+
+    /// The pieces that a reader wants, without those that are unchanged since it had them.
+    fn changed(&self, reader: &Reader) -> Result<impl Iterator<Item = Result<PieceValues, Error>>, Error> {
+        let plan = self.plans.get(&reader.wanted.plan).ok_or_else(|| message("a question"))?;
+        let have = reader.wanted.have;
+        let held = plan.read.iter().map(|id| (*id, &self.held[id]));
+        let changed = held.filter(move |(_, held)| have.is_none_or(|have| held.changed > have));
+        Ok(changed.map(|(id, held)| self.values_of(id, held, plan.is_whole)))
     }
 
     fn values_of(&self, id: u32, held: &Held, with_states: bool) -> Result<PieceValues, Error> {

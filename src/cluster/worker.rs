@@ -1,7 +1,7 @@
 //! The processes that compute and those that hold parameters: each runs a machine on one thread, and its work on another.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -12,10 +12,12 @@ use paddle_core::plan::{ExchangeError, RunError};
 use paddle_kernels::cpu::Cpu;
 use prost::Message;
 
+use super::arrivals::{Arrival, Arrivals};
+use super::asking::{Answer, Asking, Ids, ROWS_WITHIN};
 use super::compute::{Computed, Gradients};
 use super::desc::PlanDesc;
 use super::link::{Frame, Input, Link};
-use super::mail::{Outlet, Rows};
+use super::mail::Outlet;
 use super::pieces::Pieces;
 use super::store::Store;
 use crate::Error;
@@ -29,7 +31,16 @@ pub(super) enum Machine {
 /// What a machine has others do, on the thread of its work.
 enum Work {
     Effect(Effect<Bytes>),
-    Rows { to: Process, question: u64, version: Option<u64>, piece: String, ids: Vec<i64> },
+    Rows(Question),
+}
+
+/// A trainer's question about rows of tables.
+struct Question {
+    to: Process,
+    number: u64,
+    /// After so many updates.
+    version: Option<u64>,
+    pieces: Ids,
 }
 
 /// A worker.
@@ -43,15 +54,17 @@ pub(super) struct Worker<L> {
     servers: Vec<Process>,
     /// The version of the values with which the trainer computes.
     version: Option<u64>,
+    /// What comes for the task of a trainer.
+    arrivals: Sender<Arrival>,
     /// The questions of the trainer's program that wait for an answer.
-    asked: BTreeMap<u64, Question>,
+    asked: BTreeMap<u64, Asked>,
     questions: u64,
 }
 
 /// A question that waits.
-struct Question {
-    asked: Instant,
-    answer: Sender<Result<Bytes, String>>,
+struct Asked {
+    at: Instant,
+    answer: Sender<Answer>,
 }
 
 /// Tells the thread of the machine that the thread of the work has ended, however it does.
@@ -63,26 +76,6 @@ impl Drop for Ending {
         let _ = self.0.send(Input::WorkEnded);
     }
 }
-
-/// Asks servers for rows of tables, on behalf of a program.
-struct Asking(Sender<Input>);
-
-impl Rows for Asking {
-    fn rows(&mut self, from: u32, piece: &str, ids: &[i64]) -> Result<Option<Bytes>, ExchangeError> {
-        let (answer, answered) = mpsc::channel();
-        let failed = |message: &str| ExchangeError::Failed { message: message.to_string() };
-        let ask = Input::Ask { server: from, piece: piece.to_string(), ids: ids.to_vec(), answer };
-        self.0.send(ask).map_err(|_| failed("the trainer has ended"))?;
-        match answered.recv_timeout(ROWS_WITHIN) {
-            Ok(Ok(rows)) => Ok(Some(rows)),
-            Ok(Err(why)) => Err(failed(&why)),
-            Err(_) => Err(failed(&format!("server {from} gave no rows of `{piece}` in time"))),
-        }
-    }
-}
-
-/// The time within which a server gives rows of a table. Then the trainer computes anew what is still wanted.
-const ROWS_WITHIN: Duration = Duration::from_millis(500);
 
 /// What a worker is made with.
 pub(super) struct Setting<L> {
@@ -108,11 +101,15 @@ pub(super) fn run<L: Link>(
         false => Machine::Trainer(Trainer::new(identity, timing)),
     };
     let back = to_self.clone();
+    let (arrivals, arrived) = mpsc::channel();
     let worker = std::thread::Builder::new().name(format!("work of {rank}")).spawn(move || {
         let _ending = Ending(back.clone());
         match is_server {
             true => serve(Pieces::new(backend, rank), &store, &works, &back),
-            false => train(Gradients::new(backend), &works, &back),
+            false => {
+                let arrivals = Arrivals::new(arrived);
+                train(Gradients::new(backend, Some(arrivals.clone())), &arrivals, &works, &back);
+            }
         }
     });
     if worker.is_err() {
@@ -127,6 +124,7 @@ pub(super) fn run<L: Link>(
         process,
         servers: Vec::new(),
         version: None,
+        arrivals,
         asked: BTreeMap::new(),
         questions: 0,
     };
@@ -150,23 +148,23 @@ impl<L: Link> Worker<L> {
             let event = match self.inputs.recv_timeout(wait) {
                 Ok(Input::Frame(Frame::Machine(message))) => Event::Received(message),
                 Ok(Input::Event(event)) => event,
-                Ok(Input::Frame(Frame::Ask { from, question, version, piece, ids })) => {
+                Ok(Input::Frame(Frame::Ask { from, question, version, pieces })) => {
                     // Behind the work that the machine has ordered before.
-                    let rows = Work::Rows { to: from, question, version, piece, ids };
-                    if self.work.send(rows).is_err() {
+                    let question = Question { to: from, number: question, version, pieces };
+                    if self.work.send(Work::Rows(question)).is_err() {
                         return None;
                     }
                     continue;
                 }
                 Ok(Input::Frame(Frame::Answer { question, rows })) => {
-                    if let Some(Question { answer, .. }) = self.asked.remove(&question) {
+                    if let Some(Asked { answer, .. }) = self.asked.remove(&question) {
                         // The program may have given up.
                         let _ = answer.send(rows);
                     }
                     continue;
                 }
-                Ok(Input::Ask { server, piece, ids, answer }) => {
-                    self.ask(server, piece, ids, answer);
+                Ok(Input::Ask { server, pieces, answer }) => {
+                    self.ask(server, pieces, answer);
                     continue;
                 }
                 Ok(Input::Answer(to, frame)) => {
@@ -203,10 +201,14 @@ impl<L: Link> Worker<L> {
                     }
                     Effect::Warn(_) => {}
                     Effect::End(end) => return Some(end),
+                    Effect::Arrived { task, server, values, is_last } => {
+                        self.tell(Arrival::Values { task, server, values, is_last });
+                    }
+                    Effect::Cancel(task) => self.tell(Arrival::Cancelled(task)),
                     effect => {
-                        if let Effect::Compute { task, version, .. } = &effect {
+                        if let Effect::Compute { task, .. } = &effect {
                             // In asynchronous training the values are those of no version.
-                            self.version = task.alone.is_none().then_some(*version);
+                            self.version = task.alone.is_none().then_some(task.step.version);
                         }
                         if self.work.send(Work::Effect(effect)).is_err() {
                             return None;
@@ -217,34 +219,43 @@ impl<L: Link> Worker<L> {
         }
     }
 
-    /// Sends a question about rows of a table to a server.
-    fn ask(&mut self, server: u32, piece: String, ids: Vec<i64>, answer: Sender<Result<Bytes, String>>) {
+    /// Says something about values to the thread of the work.
+    fn tell(&self, arrival: Arrival) {
+        // It may have ended, which another input says.
+        let _ = self.arrivals.send(arrival);
+    }
+
+    /// Sends a question about rows of tables to a server.
+    fn ask(&mut self, server: u32, pieces: Ids, answer: Sender<Answer>) {
         let Some(&process) = self.servers.get(server as usize) else {
             // The program may have given up.
             let _ = answer.send(Err(format!("there is no server {server}")));
             return;
         };
         self.questions += 1;
-        let asked = Instant::now();
+        let at = Instant::now();
         // Whoever asked the others has given up.
-        self.asked.retain(|_, question| asked.duration_since(question.asked) < ROWS_WITHIN);
-        self.asked.insert(self.questions, Question { asked, answer });
+        self.asked.retain(|_, asked| at.duration_since(asked.at) < ROWS_WITHIN);
+        self.asked.insert(self.questions, Asked { at, answer });
         let frame =
-            Frame::Ask { from: self.process, question: self.questions, version: self.version, piece, ids };
+            Frame::Ask { from: self.process, question: self.questions, version: self.version, pieces };
         self.link.send(To::Process(process), frame);
     }
 }
 
 /// The work of a trainer.
-fn train(mut gradients: Gradients, works: &Receiver<Work>, back: &Sender<Input>) {
+fn train(mut gradients: Gradients, arrivals: &Arrivals, works: &Receiver<Work>, back: &Sender<Input>) {
     let mut broken: BTreeMap<u32, String> = BTreeMap::new();
     // A task for which a server gave no rows: it may have lost the question, or be at another version for a while.
     let mut again: Option<Effect<Bytes>> = None;
     loop {
-        let work = match again.take() {
+        let work = match &again {
             None => works.recv().ok(),
-            // What came in the meantime is newer.
-            Some(effect) => works.try_recv().ok().or(Some(Work::Effect(effect))),
+            // What came in the meantime comes first.
+            Some(_) => match works.try_recv() {
+                Err(TryRecvError::Empty) => again.take().map(Work::Effect),
+                work => work.ok(),
+            },
         };
         let Some(work) = work else { return };
         match work {
@@ -252,19 +263,24 @@ fn train(mut gradients: Gradients, works: &Receiver<Work>, back: &Sender<Input>)
                 let learned = PlanDesc::decode(plan.program.clone())
                     .map_err(|error| error.to_string())
                     .and_then(|desc| {
-                        let rows = Box::new(Asking(back.clone()));
+                        let rows = Box::new(Asking::new(back.clone()));
                         gradients.learn(plan.id, &desc, Some(rows)).map_err(|error| error.to_string())
                     });
                 if let Err(error) = learned {
                     broken.insert(plan.id, error);
                 }
             }
-            Work::Effect(Effect::Compute { task, values, have, version }) => {
+            Work::Effect(Effect::Compute { task, have }) => {
+                again = None;
+                if !arrivals.begin(task.number) {
+                    continue;
+                }
                 let computed = match broken.get(&task.plan) {
                     Some(error) => Err(error.clone()),
-                    None => match gradients.compute(&task, &values, outlet(&task, back)) {
-                        Err(Error::Run(RunError::Exchange { .. })) => {
-                            again = Some(Effect::Compute { task, values, have, version });
+                    None => match gradients.compute(&task, outlet(&task, back)) {
+                        Err(Error::Run(RunError::Exchange { .. })) if arrivals.is_cancelled() => continue,
+                        Err(Error::Run(RunError::Exchange { .. })) if !arrivals.is_broken() => {
+                            again = Some(Effect::Compute { task, have });
                             continue;
                         }
                         computed => computed.map_err(|error| error.to_string()),
@@ -299,15 +315,15 @@ fn outlet(task: &Task<Bytes>, back: &Sender<Input>) -> Option<Outlet> {
 /// The work of a server.
 fn serve(mut pieces: Pieces, store: &Store, works: &Receiver<Work>, back: &Sender<Input>) {
     let mut version = 0;
+    // Of each trainer, the newest question about values that are not there yet.
+    let mut parked: BTreeMap<Process, Question> = BTreeMap::new();
     while let Ok(work) = works.recv() {
         let input = match work {
-            Work::Rows { to, question, version: wanted, piece, ids } => {
-                let rows = match wanted.is_none_or(|wanted| wanted == version) {
-                    true => pieces.rows(&piece, &ids).map_err(|error| error.to_string()),
-                    false => Err(format!("the values are those after {version} updates")),
-                };
-                Some(Input::Answer(to, Frame::Answer { question, rows }))
+            Work::Rows(question) if question.version > Some(version) => {
+                parked.insert(question.to, question);
+                None
             }
+            Work::Rows(question) => Some(answer(&pieces, version, &question)),
             Work::Effect(Effect::Learn(plan)) => {
                 let learned = PlanDesc::decode(plan.program.clone())
                     .map_err(|error| error.to_string())
@@ -318,8 +334,8 @@ fn serve(mut pieces: Pieces, store: &Store, works: &Receiver<Work>, back: &Sende
                 }
                 None
             }
-            Work::Effect(Effect::Read(reader)) => match pieces.read(&reader) {
-                Ok(values) => Some(Input::Event(Event::Values { reader, values })),
+            Work::Effect(Effect::Read(reader)) => match pieces.read_in_parts(&reader) {
+                Ok(parts) => Some(Input::Event(Event::Values { reader, parts })),
                 Err(error) => {
                     eprintln!("values cannot be read: {error}");
                     None
@@ -363,10 +379,29 @@ fn serve(mut pieces: Pieces, store: &Store, works: &Receiver<Work>, back: &Sende
             }
             Work::Effect(_) => None,
         };
-        if let Some(input) = input
-            && back.send(input).is_err()
-        {
-            return;
+        let mut answers = Vec::new();
+        parked.retain(|_, question| {
+            let waits = question.version > Some(version);
+            if !waits {
+                answers.push(answer(&pieces, version, question));
+            }
+            waits
+        });
+        for input in input.into_iter().chain(answers) {
+            if back.send(input).is_err() {
+                return;
+            }
         }
     }
+}
+
+/// The answer to a question, of values after so many updates.
+fn answer(pieces: &Pieces, version: u64, question: &Question) -> Input {
+    let &Question { to, number, version: wanted, pieces: ref asked } = question;
+    let rows = |(piece, ids): &(String, Vec<i64>)| pieces.rows(piece, ids).map_err(|error| error.to_string());
+    let rows = match wanted.is_none_or(|wanted| wanted == version) {
+        true => asked.iter().map(rows).collect(),
+        false => Err(format!("the values are those after {version} updates")),
+    };
+    Input::Answer(to, Frame::Answer { question: number, rows })
 }

@@ -48,8 +48,8 @@ pub enum Event<P> {
     Values {
         /// What the effect had.
         reader: Reader,
-        /// The values.
-        values: P,
+        /// The values, in parts: at least one. Each goes by itself, so that the first can be used while the others are on their way.
+        parts: Vec<P>,
     },
     /// To a server: the sums of a step are measured.
     Measured {
@@ -256,16 +256,23 @@ pub enum Effect<P> {
     /// Of a machine: tell a person.
     Warn(Warning),
 
-    /// Of a trainer: compute a task, with the values that each server gave.
+    /// Of a trainer: begin to compute a task. The values come while it is computed; what needs one that has not come waits for it.
     Compute {
         /// What to compute.
         task: Arc<Task<P>>,
-        /// By rank: the version and the values, without what is unchanged since the version `have`.
-        values: Vec<P>,
-        /// The version of the plan's values that the trainer has from before.
+        /// The version of the plan's values that the trainer has from before. What is unchanged since then does not come.
         have: Option<u64>,
-        /// The version of these values; the newest of several, if they are not all of one.
-        version: u64,
+    },
+    /// Of a trainer: values for the task that is computed have come.
+    Arrived {
+        /// Which task.
+        task: u64,
+        /// From which server.
+        server: u32,
+        /// The values.
+        values: P,
+        /// Whether all of the server's values are there now.
+        is_last: bool,
     },
     /// Of a trainer: this task is not wanted any more.
     Cancel(u64),
@@ -338,7 +345,7 @@ pub enum Effect<P> {
         plan: u32,
         /// After how many updates.
         version: u64,
-        /// The values of each server, by rank.
+        /// The values of each server, by rank; one server may give several parts.
         values: Vec<P>,
     },
     /// Of the master: enter a manifest into the store, if this master's election is the newest there. The store

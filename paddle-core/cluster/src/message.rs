@@ -300,6 +300,8 @@ pub enum Body<P> {
         wanted: Wanted,
         /// After how many updates the values are.
         version: u64,
+        /// Which part of them this is, of how many. The parts of one answer to a trainer are in the order in which it needs them.
+        part: [u32; 2],
         /// The values.
         values: P,
     },

@@ -29,6 +29,8 @@ pub(crate) enum Bug {
     PartOfMeasures,
     /// What was measured of an earlier step counts for this one.
     MeasuresOfBefore,
+    /// A part of a server's values that comes twice counts for one that is missing.
+    PartTwice,
     /// A trainer reports before the servers have its sums.
     ReportBeforePush,
 }

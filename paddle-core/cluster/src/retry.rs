@@ -102,6 +102,17 @@ impl<K: Ord + Copy, P: Clone> Outbox<K, P> {
         }
     }
 
+    /// Sends a message again only when so long nothing has come as if it had just been sent.
+    pub(crate) fn defer(&mut self, now: Micros, key: K) {
+        let pause = self.timing.retry.max(1);
+        let due = self.due_after(now, pause);
+        if let Some(waiting) = self.waiting.get_mut(&key) {
+            self.due.remove(&(waiting.due, key));
+            (waiting.due, waiting.pause) = (due, pause);
+            self.due.insert((due, key));
+        }
+    }
+
     /// Sends nothing before this time.
     pub(crate) fn postpone(&mut self, until: Micros) {
         while let Some(&(due, key)) = self.due.first()

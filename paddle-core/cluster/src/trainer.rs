@@ -1,6 +1,6 @@
 //! A trainer: it computes the gradients of the leaves that the master gives it.
 //!
-//! A task goes through four stages: pull the values, compute, push the sums to every server, report to the master.
+//! A task goes through three stages: compute while the values come and the sums go, have all sums at the servers, report to the master.
 //! The trainer reports when all servers have its sums: so a step of which the master has all reports can be
 //! committed, whatever becomes of the trainers.
 
@@ -8,7 +8,7 @@ use crate::machine::{Effect, Event, Warning};
 use crate::member::{Heard, Identity, Member};
 use crate::message::*;
 use crate::planted::{Bug, planted};
-use crate::pull::Pull;
+use crate::pull::{Arrival, Pull};
 use crate::retry::Outbox;
 use crate::timing::{Micros, Timing};
 use crate::tree::{self, MOST_LEAVES, Node};
@@ -31,9 +31,9 @@ struct Job<P> {
 
 #[derive(Clone, Debug)]
 enum Stage<P> {
-    Pulling(Pull<P>),
-    /// So many messages of sums were sent to every server.
+    /// Values come, and so many messages of sums were sent to every server.
     Computing {
+        pull: Pull<P>,
         pushes: u32,
     },
     /// All is computed. Servers do not have all sums yet.
@@ -76,7 +76,7 @@ impl<P: Clone> Trainer<P> {
     pub fn deadline(&self) -> Option<Micros> {
         let member = self.member.deadline()?;
         let pull = match &self.job {
-            Some(Job { stage: Stage::Pulling(pull), .. }) => pull.deadline(),
+            Some(Job { stage: Stage::Computing { pull, .. }, .. }) => pull.deadline(),
             _ => None,
         };
         [Some(member), self.outbox.deadline(), pull].into_iter().flatten().min()
@@ -98,7 +98,7 @@ impl<P: Clone> Trainer<P> {
         self.member.tick(now, effects);
         if self.member.serves(now) {
             self.outbox.tick(now, effects);
-            if let Some(Job { stage: Stage::Pulling(pull), .. }) = &mut self.job {
+            if let Some(Job { stage: Stage::Computing { pull, .. }, .. }) = &mut self.job {
                 pull.tick(now, effects);
             }
         } else {
@@ -110,7 +110,7 @@ impl<P: Clone> Trainer<P> {
     fn suspend(&mut self, now: Micros) {
         let until = now.saturating_add(self.timing.retry);
         self.outbox.postpone(until);
-        if let Some(Job { stage: Stage::Pulling(pull), .. }) = &mut self.job {
+        if let Some(Job { stage: Stage::Computing { pull, .. }, .. }) = &mut self.job {
             pull.postpone(until);
         }
     }
@@ -130,8 +130,8 @@ impl<P: Clone> Trainer<P> {
                 }
             },
             Role::Server if message.epoch == self.member.epoch() => match message.body {
-                Body::Values { wanted, version, values } => {
-                    self.values(from, wanted, version, values, effects);
+                Body::Values { wanted, version, part, values } => {
+                    self.values(now, from, (wanted, version, part), values, effects);
                 }
                 Body::Pushed { task, number } => self.pushed(now, from.rank, task, number, effects),
                 // Of a server that was at another version: the master will say what is to be done.
@@ -196,37 +196,32 @@ impl<P: Clone> Trainer<P> {
         };
         let message = self.member.message(Body::Pull(wanted));
         let pull = Pull::new(now, self.timing, wanted, &task.servers, &message, effects);
-        self.job = Some(Job { task, plan, stage: Stage::Pulling(pull) });
+        effects.push(Effect::Compute { task: task.clone(), have: wanted.have });
+        self.job = Some(Job { task, plan, stage: Stage::Computing { pull, pushes: 0 } });
     }
 
     fn values(
         &mut self,
+        now: Micros,
         from: Sender,
-        wanted: Wanted,
-        version: u64,
+        (wanted, version, part): (Wanted, u64, [u32; 2]),
         values: P,
         effects: &mut Vec<Effect<P>>,
     ) {
-        let Some(job) = &mut self.job else { return };
-        let Stage::Pulling(pull) = &mut job.stage else { return };
-        if !pull.answered(from.process, from.rank, wanted, version, values) {
-            return;
-        }
-        let Stage::Pulling(pull) = std::mem::replace(&mut job.stage, Stage::Computing { pushes: 0 }) else {
-            return;
-        };
-        let (values, version) = pull.into_values();
+        let Some(Job { task, stage: Stage::Computing { pull, .. }, .. }) = &mut self.job else { return };
+        let arrived = pull.answered(now, from, wanted, version, part, values.clone());
+        let Some(Arrival { is_last, is_all }) = arrived else { return };
+        effects.push(Effect::Arrived { task: task.number, server: from.rank, values, is_last });
         // What is current differs from server to server, so there is no one version to compare with later.
-        if wanted.version.is_some() {
-            self.have.insert(wanted.plan, version);
+        if is_all && wanted.version.is_some() {
+            self.have.insert(wanted.plan, pull.version());
         }
-        effects.push(Effect::Compute { task: job.task.clone(), values, have: wanted.have, version });
     }
 
     /// Sends sums to the servers of their pieces.
     fn sums(&mut self, now: Micros, task: u64, parts: Vec<Part<P>>, effects: &mut Vec<Effect<P>>) {
         let Some(job) = self.job.as_mut().filter(|job| job.task.number == task) else { return };
-        let Stage::Computing { pushes } = &mut job.stage else { return };
+        let Stage::Computing { pushes, .. } = &mut job.stage else { return };
         let number = *pushes;
         *pushes = pushes.saturating_add(1);
         let mut by_server: BTreeMap<u32, Vec<Part<P>>> = BTreeMap::new();

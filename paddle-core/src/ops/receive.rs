@@ -32,7 +32,7 @@ pub struct Prefetch {
     pub end: i64,
 }
 
-/// Waits until everything has been received. All of it is of one version.
+/// Says that everything has been received but rows of tables. All of it is of one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FetchBarrier;
 

@@ -114,7 +114,7 @@ impl GroupJob {
             group,
             way: Some(way),
             placement,
-            gradients: Gradients::new(backend),
+            gradients: Gradients::new(backend, None),
             pieces,
             plans: EVERYTHING,
             sharing: BTreeSet::new(),
@@ -178,7 +178,7 @@ impl GroupJob {
         let (mut desc, _) = plan_of(training, &self.placement, trainer, arithmetic);
         let lookups = Lookups::of(training, &self.placement);
         for piece in &mut desc.pieces {
-            piece.by_rows = lookups.tables.iter().any(|table| table.id == piece.id);
+            piece.by_rows = lookups.ids.contains(&piece.id);
         }
         let plan = self.learn(&desc, crc32fast::hash(&desc.encode_to_vec()), training.shares)?;
         self.lookups.insert(plan, lookups);
@@ -372,7 +372,7 @@ impl GroupJob {
             own.lock().unwrap_or_else(PoisonError::into_inner).extend(parts);
             Ok(())
         };
-        let computed = self.gradients.compute(task, &[], Some(Box::new(outlet)));
+        let computed = self.gradients.compute(task, Some(Box::new(outlet)));
         // The outlet is gone.
         self.way = Arc::into_inner(way).map(|way| way.into_inner().unwrap_or_else(PoisonError::into_inner));
         let mut computed = computed?;
@@ -398,8 +398,8 @@ impl GroupJob {
         };
         self.pieces.apply(step, (plan, &header), leaves, &updates, &measures, self.version)?;
         let all = self.changed(plan, before)?;
-        let tables = self.lookups.get(&plan).into_iter().flat_map(|lookups| &lookups.tables);
-        self.stale.extend(tables.map(|table| table.id));
+        let tables = self.lookups.get(&plan).into_iter().flat_map(|lookups| &lookups.ids);
+        self.stale.extend(tables);
         self.take(&all.into_iter().map(|of_piece| (of_piece.id, of_piece.value)).collect())
     }
 

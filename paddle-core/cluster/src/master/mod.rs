@@ -427,18 +427,19 @@ impl<P: Clone> Master<P> {
 
     fn values(
         &mut self,
+        now: Micros,
         from: Sender,
-        wanted: Wanted,
-        version: u64,
+        (wanted, version, part): (Wanted, u64, [u32; 2]),
         values: P,
         effects: &mut Vec<Effect<P>>,
     ) {
         let Some((plan, Some(pull))) = &mut self.fetch else { return };
         let plan = *plan;
-        if pull.answered(from.process, from.rank, wanted, version, values)
+        let arrived = pull.answered(now, from, wanted, version, part, values);
+        if arrived.is_some_and(|arrival| arrival.is_all)
             && let Some((_, Some(pull))) = self.fetch.take()
         {
-            let (values, _) = pull.into_values();
+            let values = pull.into_values();
             effects.push(Effect::Fetched { plan, version: self.applied, values });
         }
     }
@@ -455,7 +456,9 @@ impl<P: Clone> Master<P> {
     /// What a server says.
     fn answer(&mut self, now: Micros, from: Sender, body: Body<P>, effects: &mut Vec<Effect<P>>) {
         match body {
-            Body::Values { wanted, version, values } => self.values(from, wanted, version, values, effects),
+            Body::Values { wanted, version, part, values } => {
+                self.values(now, from, (wanted, version, part), values, effects);
+            }
             Body::Measured { step, measure } => self.measured(from.rank, step, measure),
             Body::Committed(version) if version >= self.applied => {
                 self.outbox.acknowledge(&Key::Commit { server: from.rank });

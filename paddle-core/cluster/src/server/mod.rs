@@ -90,7 +90,7 @@ impl<P: Clone> ParameterServer<P> {
         match event {
             Event::Received(message) => self.receive(now, message, effects),
             Event::Drain => self.member.drain(),
-            Event::Values { reader, values } => self.read(now, reader, values, effects),
+            Event::Values { reader, parts } => self.read(now, reader, parts, effects),
             Event::Measured { step, measure } => self.measured(now, step, measure, effects),
             Event::Applied(step) => self.applied(now, step, effects),
             Event::SaveDone { manifest, digest } => self.save_done(manifest, digest, effects),
@@ -221,10 +221,14 @@ impl<P: Clone> ParameterServer<P> {
         });
     }
 
-    fn read(&mut self, now: Micros, reader: Reader, values: P, effects: &mut Vec<Effect<P>>) {
+    fn read(&mut self, now: Micros, reader: Reader, parts: Vec<P>, effects: &mut Vec<Effect<P>>) {
         if reader.epoch == self.member.epoch() && self.member.serves(now) {
             let Reader { to, wanted, version, .. } = reader;
-            self.member.send(To::Process(to), Body::Values { wanted, version, values }, effects);
+            let of = parts.len() as u32;
+            for (part, values) in (0..).zip(parts) {
+                let values = Body::Values { wanted, version, part: [part, of], values };
+                self.member.send(To::Process(to), values, effects);
+            }
         }
     }
 

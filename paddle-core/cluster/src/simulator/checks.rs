@@ -156,7 +156,8 @@ impl Checks {
             | Effect::Save(_)
             | Effect::Restore(_)
             | Effect::Read(_)
-            | Effect::Compute { .. } => true,
+            | Effect::Compute { .. }
+            | Effect::Arrived { .. } => true,
             Effect::Send { message, .. } => matches!(
                 message.body,
                 Body::Pushed { .. }

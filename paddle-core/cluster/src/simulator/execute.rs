@@ -3,7 +3,7 @@
 use super::model::{self, Batch, Kind};
 use super::mutants::Mutant;
 use super::store::{self, State};
-use super::world::{What, World};
+use super::world::{Computes, What, World};
 use crate::machine::{Effect, End, Event, Reader, Restoration, Update, Warning, Writing};
 use crate::message::*;
 use crate::timing::Micros;
@@ -23,7 +23,13 @@ impl World {
                 self.checks.fail(self.now, format!("the sum of piece {piece} is refused"));
             }
             Effect::Connect(_) | Effect::Learn(_) | Effect::Warn(_) | Effect::Cancel(_) => {}
-            Effect::Compute { task, values, have, .. } => self.compute(at, &task, values, have.is_some()),
+            Effect::Compute { task, have } => {
+                let values = vec![(0, false); task.servers.len()];
+                self.hosts[at].computes = Some(Computes { task, delta: have.is_some(), values });
+            }
+            Effect::Arrived { task, server, values, is_last } => {
+                self.arrived(at, task, server, values, is_last);
+            }
             Effect::Read(reader) => self.read(at, reader),
             Effect::Measure { step, leaves, updates, .. } => {
                 let sum = |update: &Update<u64>| Some((update.piece, model::sum(leaves, update)?));
@@ -67,6 +73,22 @@ impl World {
                     self.restart(role, rank, 300_000);
                 }
             }
+        }
+    }
+
+    /// Values for the task that a trainer computes have come. It is computed when all are there.
+    fn arrived(&mut self, at: usize, task: u64, server: u32, values: u64, is_last: bool) {
+        let computes = self.hosts[at].computes.as_mut();
+        let Some(computes) = computes.filter(|computes| computes.task.number == task) else {
+            return self.checks.fail(self.now, format!("values come for task {task}, which is not computed"));
+        };
+        let (sum, all) = &mut computes.values[server as usize];
+        (*sum, *all) = (sum.wrapping_add(values), is_last);
+        if computes.values.iter().all(|&(_, all)| all)
+            && let Some(Computes { task, delta, values }) = self.hosts[at].computes.take()
+        {
+            let values = values.into_iter().map(|(sum, _)| sum).collect();
+            self.compute(at, &task, values, delta);
         }
     }
 
@@ -127,13 +149,17 @@ impl World {
         let own = pieces.iter().filter_map(|piece| Some((piece.id, host.state.get(&piece.id)?)));
         let since = reader.wanted.have;
         let unchanged = since.is_some_and(|since| own.clone().all(|(_, &(_, changed))| changed <= since));
-        let values = if unchanged {
-            model::UNCHANGED
+        let parts = if unchanged {
+            vec![model::UNCHANGED]
         } else {
-            model::values(own.map(|(piece, &(value, _))| (piece, value)))
+            // Of a few pieces, the last one goes by itself.
+            let mut pieces: Vec<_> = own.map(|(piece, &(value, _))| (piece, value)).collect();
+            let last = if (2..100).contains(&pieces.len()) { pieces.pop() } else { None };
+            let last = last.map(|(piece, value)| model::value(piece, value));
+            [model::values(pieces.into_iter())].into_iter().chain(last).collect()
         };
         let delay = self.random.below(300);
-        self.later(at, delay, Event::Values { reader, values });
+        self.later(at, delay, Event::Values { reader, parts });
     }
 
     fn apply(

@@ -102,7 +102,10 @@ fn body(random: &mut Random) -> Body<u64> {
         12 => Body::Failed { task: number(random), error: 0 },
         13 => Body::Recorded((1 << 32) + random.below(40)),
         14 => Body::Pull(wanted(random)),
-        15 => Body::Values { wanted: wanted(random), version: number(random), values: 0 },
+        15 => {
+            let part = [small(random), small(random)];
+            Body::Values { wanted: wanted(random), version: number(random), part, values: 0 }
+        }
         16..=18 => Body::Push {
             task: number(random),
             step: step(random),

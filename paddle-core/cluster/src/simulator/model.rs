@@ -23,7 +23,12 @@ pub(crate) fn add(left: u64, right: u64) -> u64 {
 
 /// The values of pieces together. Those of several servers are added up, so they do not depend on who holds what.
 pub(crate) fn values(pieces: impl Iterator<Item = (u32, u64)>) -> u64 {
-    pieces.fold(1 << 40, |sum, (piece, state)| sum.wrapping_add(hash(&[2, u64::from(piece), state]) >> 8))
+    pieces.fold(1 << 40, |sum, (piece, state)| sum.wrapping_add(value(piece, state)))
+}
+
+/// What a piece adds to the values of its server.
+pub(crate) fn value(piece: u32, state: u64) -> u64 {
+    hash(&[2, u64::from(piece), state]) >> 8
 }
 
 fn leaf(request: &Request<u64>, values: u64, leaf: u32) -> u64 {

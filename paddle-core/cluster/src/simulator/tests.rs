@@ -89,6 +89,7 @@ fn each_planted_bug_is_caught() {
         SaveOfLaterStep,
         PartOfMeasures,
         MeasuresOfBefore,
+        PartTwice,
         ReportBeforePush,
     ];
     let around = [

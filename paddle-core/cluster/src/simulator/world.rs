@@ -17,6 +17,7 @@ use crate::timing::Micros;
 use crate::trainer::Trainer;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::sync::Arc;
 
 /// Something that is going to happen.
 #[derive(Clone, Debug)]
@@ -85,6 +86,15 @@ pub(super) enum Machine {
     Trainer(Box<Trainer<u64>>),
 }
 
+/// A task that waits for values.
+pub(super) struct Computes {
+    pub(super) task: Arc<Task<u64>>,
+    /// Whether what is unchanged does not come.
+    pub(super) delta: bool,
+    /// What has come of each server, and whether that is all.
+    pub(super) values: Vec<(u64, bool)>,
+}
+
 /// A process with its clock and what it holds in memory.
 pub(super) struct Host {
     pub(super) role: Role,
@@ -102,6 +112,7 @@ pub(super) struct Host {
     pub(super) version: u64,
     /// Of a trainer: the values of each plan.
     pub(super) cache: BTreeMap<u32, Vec<u64>>,
+    pub(super) computes: Option<Computes>,
     pub(super) straggles_until: Micros,
     slow_until: Micros,
     /// Of the master.
@@ -365,6 +376,7 @@ impl World {
             state: State::new(),
             version: 0,
             cache: BTreeMap::new(),
+            computes: None,
             straggles_until: 0,
             slow_until: 0,
             user: User::default(),

@@ -10,11 +10,14 @@
 
 mod norms;
 mod placement;
+mod receive;
 mod send;
 
 use std::cell::{Cell, RefCell};
 
 pub use self::placement::{Piece, Placed, Placement, SMALLEST_PIECE};
+pub use self::receive::Bundling;
+pub(super) use self::receive::receive;
 pub use self::send::BUNDLE;
 pub(super) use self::send::send;
 use super::accumulate::{SITE, is_sparse, take_rows};
@@ -22,10 +25,8 @@ use super::clip::clip;
 use super::optimize::{Settings, UpdateRule, clip_by_own_bounds, optimize_clipped};
 use super::pipeline::{Pass, PassError, Pipeline, gradients_of_shards};
 use super::shard::Sharding;
-use crate::ops::{
-    FetchBarrier, Fill, GradientError, Listen, Op, Operator, ParameterUse, Prefetch, Program, Receive, Update,
-};
-use crate::program::{BlockId, BuildError, ParameterGradient, ParameterOptions, RowsId, Site, Type, VarId};
+use crate::ops::{Fill, GradientError, Listen, Op, Operator, ParameterUse, Program, Update};
+use crate::program::{ParameterGradient, ParameterOptions, RowsId, Site, Type};
 
 /// The programs of a training step on a cluster.
 #[derive(Clone, Debug)]
@@ -180,63 +181,4 @@ fn mixes_elements(program: &Program, from: usize) -> Option<&Operator> {
         Op::UpdateRows(_) | Op::Store(_) => false,
         op => !op.effects().element_wise,
     })
-}
-
-/// Inserts what receives the parameters that the program reads, in front of all, and what gets the rows of tables, in front of
-/// their lookups. Returns the names of the pieces of these tables.
-pub(super) fn receive(program: &mut Program, placement: &Placement) -> Result<Vec<String>, BuildError> {
-    let site = Site::default();
-    let (mut front, mut by_rows) = (Vec::new(), Vec::new());
-    for parameter in program.parameters().collect::<Vec<_>>() {
-        let name = program.var(parameter).name.clone();
-        let Some(lookups) = lookups_of(program, parameter) else {
-            for piece in placement.of(&name) {
-                let [begin, end] = [piece.rows.start as i64, piece.rows.end as i64];
-                front.push((
-                    Receive { piece: piece.name.clone(), from: piece.server.into(), begin, end },
-                    parameter,
-                ));
-            }
-            continue;
-        };
-        by_rows.extend(placement.of(&name).map(|piece| piece.name.clone()));
-        for ids in lookups {
-            let reads = |operator: &Operator| {
-                matches!(operator.op, Op::LookupTable(_)) && operator.inputs == [ids, parameter]
-            };
-            let at = program.block(Program::GLOBAL).ops.iter().position(reads).unwrap_or(0);
-            for (k, piece) in placement.of(&name).enumerate() {
-                let [begin, end] = [piece.rows.start as i64, piece.rows.end as i64];
-                let op = Prefetch { piece: piece.name.clone(), from: piece.server.into(), begin, end };
-                program.insert_at(Program::GLOBAL, at + k, op.into(), &[parameter, ids], site)?;
-            }
-        }
-    }
-    program.insert_at(Program::GLOBAL, 0, FetchBarrier.into(), &[], site)?;
-    for (op, parameter) in front.into_iter().rev() {
-        program.insert_at(Program::GLOBAL, 0, op.into(), &[parameter], site)?;
-    }
-    Ok(by_rows)
-}
-
-/// The ids by which a table is looked up, if nothing else reads its elements; each once.
-fn lookups_of(program: &Program, table: VarId) -> Option<Vec<VarId>> {
-    let mut all = Vec::new();
-    for (at, block) in program.blocks().iter().enumerate() {
-        for operator in block.ops.iter().filter(|operator| operator.read().any(|read| read == table)) {
-            match (&operator.op, &operator.inputs[..]) {
-                (Op::LookupTable(_), &[ids, _]) if BlockId(at as u32) == Program::GLOBAL => all.push(ids),
-                _ => return None,
-            }
-        }
-        if block.results.contains(&table) {
-            return None;
-        }
-    }
-    if all.is_empty() || program.outputs().contains(&table) {
-        return None;
-    }
-    all.sort_unstable();
-    all.dedup();
-    Some(all)
 }
