@@ -269,7 +269,11 @@ impl Job {
     fn answer(&self) -> Result<Answer, ClusterError> {
         match self.answers.recv() {
             Ok(Answer::Ended(end)) => Err(ClusterError::Ended { why: show_end(end) }),
-            Ok(Answer::Broken { message }) => Err(ClusterError::Start { message }),
+            Ok(Answer::Broken { message }) => {
+                // Nobody computes any more, and whoever asks again is told that it is over.
+                let _ = self.to_master.send(Input::Stop);
+                Err(ClusterError::Start { message })
+            }
             Ok(answer) => Ok(answer),
             Err(_) => Err(ClusterError::Ended { why: "its master has ended".to_string() }),
         }

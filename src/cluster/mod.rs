@@ -37,6 +37,7 @@ mod ranks;
 mod record;
 mod recovery;
 mod refusal;
+mod relay;
 mod status;
 mod store;
 #[cfg(feature = "tls")]
@@ -152,7 +153,8 @@ impl Cluster {
 
     /// So many trainers, and a parameter server, as processes on this machine. They run this program with the same arguments,
     /// and take their role here: **in these processes this function does not return**. So what stands before it is run in
-    /// every process, and it belongs to the beginning of `main`. A process that dies is started again, and no bit changes.
+    /// every process, and it belongs to the beginning of `main`. A process that dies is started again, and no bit changes. One whose `main` returns
+    /// an error for five times within a minute each ends the job with that error, and with its role and rank.
     ///
     /// Each process computes on one thread, unless the environment variable `PADDLE_THREADS` says how many.
     pub fn local(trainers: u32) -> Self {

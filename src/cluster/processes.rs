@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,6 +22,7 @@ use super::ClusterError;
 use super::all_reduce::RANK_ROLE;
 use super::master::Answer;
 use super::net::{Net, Peers};
+use super::relay::Relay;
 use super::store::Store;
 use super::worker::{self, Setting};
 
@@ -108,7 +109,7 @@ struct Start {
 }
 
 impl Start {
-    fn start(&self, is_server: bool, rank: u32) -> io::Result<Child> {
+    fn start(&self, is_server: bool, rank: u32, relay: &Relay) -> io::Result<Child> {
         let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
@@ -119,12 +120,17 @@ impl Start {
             .env(FOLDER, &self.folder)
             // The process ends when this pipe does: with the process that holds the other end, however that ends.
             .stdin(Stdio::piped())
-            .stdout(Stdio::null());
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
         if env::var_os("PADDLE_THREADS").is_none() {
             // There are as many processes as cores are wanted for.
             command.env("PADDLE_THREADS", "1");
         }
-        command.spawn()
+        let mut child = command.spawn()?;
+        if let Some(said) = child.stderr.take() {
+            relay.follow(said)?;
+        }
+        Ok(child)
     }
 }
 
@@ -148,9 +154,10 @@ impl Processes {
         let roles = (0..servers).map(|rank| (true, rank)).chain((0..trainers).map(|rank| (false, rank)));
         let (mut children, mut status) = (Vec::new(), Vec::new());
         for (is_server, rank) in roles {
-            let child = start.start(is_server, rank).map_err(failed)?;
+            let relay = Relay::default();
+            let child = start.start(is_server, rank, &relay).map_err(failed)?;
             status.push(WorkerStatus { is_server, rank, process: child.id(), restarts: 0 });
-            children.push(child);
+            children.push((child, relay));
         }
         let (workers, ends) = (Arc::new(Mutex::new(status)), Arc::new(AtomicBool::new(false)));
         let (of_watcher, end) = (Arc::clone(&workers), Arc::clone(&ends));
@@ -177,44 +184,46 @@ impl Drop for Processes {
 
 /// The time between two looks at the processes.
 const LOOKS: Duration = Duration::from_millis(20);
-/// A process that ends within this time of its start, so many times in a row, is not started again.
+/// A process that a signal ends within this time of its start, so many times in a row, is not started again.
 const AT_ONCE: Duration = Duration::from_secs(1);
 const TRIES: u32 = 10;
+/// Nor is one that ends with an error within this time, so many times in a row: its `main` gives the same again.
+const STEADY: Duration = Duration::from_secs(60);
+const ERRORS: u32 = 5;
 /// The time that processes have to end by themselves.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Starts processes again that have died, until the job ends.
 fn watch(
     start: &Start,
-    mut children: Vec<Child>,
+    mut children: Vec<(Child, Relay)>,
     workers: &Mutex<Vec<WorkerStatus>>,
     ends: &AtomicBool,
     answers: &Sender<Answer>,
 ) {
-    let mut started = vec![(Instant::now(), 0); children.len()];
+    let mut lives = vec![Lives { since: Instant::now(), quickly: 0, errors: 0 }; children.len()];
     while !ends.load(Ordering::Acquire) {
-        for (k, child) in children.iter_mut().enumerate() {
+        for (k, (child, relay)) in children.iter_mut().enumerate() {
             // A process that ended well has been told that the job is over.
             let Ok(Some(status)) = child.try_wait() else { continue };
             if status.success() {
                 continue;
             }
-            let (since, quickly) = &mut started[k];
-            *quickly = if since.elapsed() < AT_ONCE { *quickly + 1 } else { 0 };
-            *since = Instant::now();
-            if *quickly >= TRIES {
+            let mut workers = workers.lock().unwrap_or_else(PoisonError::into_inner);
+            let worker = &mut workers[k];
+            if let Some(often) = lives[k].ended(status) {
+                let (role, rank) = (if worker.is_server { "server" } else { "trainer" }, worker.rank);
                 let message = format!(
-                    "a process of the cluster ended at once for {TRIES} times, the last time with {status}; is the cluster \
-                     made at the beginning of `main`?"
+                    "{role} {rank} ended soon for {often} times, the last time with {status}; is the cluster made at the beginning \
+                     of `main`?{}",
+                    relay.last_words()
                 );
                 // The job may be over.
                 let _ = answers.send(Answer::Broken { message });
                 ends.store(true, Ordering::Release);
                 break;
             }
-            let mut workers = workers.lock().unwrap_or_else(PoisonError::into_inner);
-            let worker = &mut workers[k];
-            match start.start(worker.is_server, worker.rank) {
+            match start.start(worker.is_server, worker.rank, relay) {
                 Ok(again) => {
                     (worker.process, worker.restarts) = (again.id(), worker.restarts + 1);
                     *child = again;
@@ -225,14 +234,41 @@ fn watch(
         thread::sleep(LOOKS);
     }
     let mut left = GRACE;
-    while !left.is_zero() && children.iter_mut().any(|child| matches!(child.try_wait(), Ok(None))) {
+    while !left.is_zero() && children.iter_mut().any(|(child, _)| matches!(child.try_wait(), Ok(None))) {
         thread::sleep(LOOKS);
         left = left.saturating_sub(LOOKS);
     }
-    for mut child in children {
+    for (mut child, _) in children {
         // It may have ended by itself.
         let _ = child.kill();
         let _ = child.wait();
+    }
+}
+
+/// How the processes of a rank have ended, one behind the other.
+#[derive(Clone)]
+struct Lives {
+    since: Instant,
+    /// How many in a row were ended at once by a signal.
+    quickly: u32,
+    /// How many in a row have ended soon with an error.
+    errors: u32,
+}
+
+impl Lives {
+    /// Takes the end of a process. How many have ended so in a row, if there is to be no other one.
+    fn ended(&mut self, status: ExitStatus) -> Option<u32> {
+        let lasted = self.since.elapsed();
+        self.since = Instant::now();
+        let is_error = status.code().is_some_and(|code| code != AGAIN);
+        self.quickly = if !is_error && lasted < AT_ONCE { self.quickly + 1 } else { 0 };
+        self.errors = match is_error {
+            true if lasted < STEADY => self.errors + 1,
+            _ if lasted < STEADY => self.errors,
+            _ => 0,
+        };
+        let most = self.quickly.max(self.errors);
+        (self.quickly >= TRIES || self.errors >= ERRORS).then_some(most)
     }
 }
 
@@ -241,17 +277,22 @@ pub(super) fn take_role() {
     if let Ok(role) = env::var(ROLE)
         && role != RANK_ROLE
     {
-        std::process::exit(code(run_role(&role)));
+        let ended = run_role(&role);
+        std::process::exit(code(&format!("{role} {}", env::var(RANK).unwrap_or_default()), &ended));
     }
 }
 
-/// The exit code of a process whose role has ended so.
-pub(super) fn code(ended: Result<Option<End>, ClusterError>) -> i32 {
+/// With this exit code a process wants to be started again, though it has no error: the job has gone on without it.
+const AGAIN: i32 = 75;
+
+/// The exit code of a process whose role has ended so. An error is said with the name of the role and its rank.
+pub(super) fn code(name: &str, ended: &Result<Option<End>, ClusterError>) -> i32 {
     match ended {
         Ok(Some(End::Finished | End::Left)) => 0,
-        Ok(_) => 1,
+        Ok(Some(_)) => AGAIN,
+        Ok(None) => 1,
         Err(error) => {
-            eprintln!("cluster: {error}");
+            eprintln!("cluster: {name} cannot go on: {error}");
             1
         }
     }

@@ -77,7 +77,8 @@ pub(super) fn take_role(servers: u32) -> Result<Option<Ranks>, ClusterError> {
     };
     let peers = Peers { master: Some(place.master), secret, tls };
     let ended = run(is_server, rank, trainers, peers, etcd, store);
-    std::process::exit(code(ended));
+    let role = if is_server { "server" } else { "trainer" };
+    std::process::exit(code(&format!("{role} {rank}"), &ended));
 }
 
 /// What only the processes of the job know.

@@ -150,7 +150,7 @@ impl<'a, B: Backend + Clone> Call<'a, B> {
             ended = Err(error);
         }
         #[cfg(feature = "cluster")]
-        self.steps.goes_well(ended.is_ok());
+        self.steps.went(ended.as_ref().map(drop));
         ended
     }
 

@@ -233,8 +233,8 @@ impl OnCluster {
         self.cluster.rank() == 0
     }
 
-    pub(super) fn goes_well(&self, well: bool) {
-        self.cluster.goes_well(well);
+    pub(super) fn went(&self, how: Result<(), &Error>) {
+        self.cluster.went(how);
     }
 
     pub(super) fn is_in_stages(&self) -> bool {

@@ -82,11 +82,11 @@ impl<B: Backend> Steps<B> {
         true
     }
 
-    /// Tells the cluster whether what was done last went well.
+    /// Tells the cluster how what was done last went.
     #[cfg(feature = "cluster")]
-    pub(super) fn goes_well(&self, well: bool) {
+    pub(super) fn went(&self, how: Result<(), &Error>) {
         if let Some(on) = &self.on_cluster {
-            on.goes_well(well);
+            on.went(how);
         }
     }
 
@@ -135,7 +135,7 @@ impl<B: Backend + Clone> Steps<B> {
         #[cfg(feature = "cluster")]
         if self.on_cluster.is_some() {
             let stepped = self.step_on_cluster(updater, model, parameters, rows, options);
-            self.goes_well(stepped.is_ok());
+            self.went(stepped.as_ref().map(drop));
             return stepped;
         }
         let (seed, step) = (self.seed, self.progress(model).steps);

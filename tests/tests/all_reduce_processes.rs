@@ -4,11 +4,13 @@
 mod unreliable;
 
 use std::env;
+use std::io;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use paddle::cluster::Cluster;
-use paddle::{Adam, Error, Options, Parameters, Trainer};
+use paddle::{Adam, Error, Load, Options, Parameters, Trainer};
 use unreliable::{batch, cost};
 
 /// The steps of each training.
@@ -40,6 +42,27 @@ fn main() -> Result<(), Error> {
                 panic!("there is nothing more to read");
             }
             println!("{}", digest(Some(&cluster), STEPS)?);
+            Ok(())
+        }
+        Ok("returns") => {
+            let cluster = Cluster::all_reduce(3);
+            if cluster.rank() == 1 {
+                // An error that the cluster does not know, of `main` alone.
+                train(Some(&cluster), 2)?.load("what is not there", Load::Strict)?;
+            }
+            println!("{}", digest(Some(&cluster), STEPS)?);
+            Ok(())
+        }
+        Ok("differs") => {
+            let cluster = Cluster::all_reduce_ranks()?.expect("a launcher has set the rank");
+            let net = cost();
+            let reader = (0..STEPS).map(|step| match cluster.rank() == 2 && step == 3 {
+                true => Err(io::Error::other("the disk is gone")),
+                false => Ok(batch(&net, step)),
+            });
+            let mut parameters = Parameters::create_with_seed(&net, 1)?;
+            let mut trainer = Trainer::new(Adam::new(0.01)).on(&cluster);
+            trainer.train(&net, &mut parameters, reader, Options::default().shards(6), |_| Ok(()))?;
             Ok(())
         }
         Ok("fails late") => {
@@ -103,6 +126,22 @@ fn started_here() -> Result<(), Error> {
         .unwrap();
     let error = outcome(fails).unwrap_err();
     assert!(error.contains("rank 1 is gone") && error.contains("there is nothing more to read"), "{error}");
+    // What the `main` of a rank returns ends the others soon, and is in their errors, whoever knows of it.
+    let begun = Instant::now();
+    let returns = Command::new(env::current_exe().unwrap())
+        .env(ROLE, "returns")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let error = outcome(returns).unwrap_err();
+    assert!(error.contains("rank 1 is gone") && error.contains("what is not there"), "{error}");
+    for (rank, end) in launched("differs", 3).into_iter().map(outcome).enumerate() {
+        let error = end.unwrap_err();
+        assert!(error.contains("the disk is gone"), "rank {rank}: {error}");
+        assert!(rank == 2 || error.contains("rank 2 is gone: it has failed"), "rank {rank}: {error}");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     // The first one has all that it wants, and tells.
     let late = Command::new(env::current_exe().unwrap()).env(ROLE, "fails late").output().unwrap();
     let told = String::from_utf8_lossy(&late.stderr);
@@ -110,7 +149,7 @@ fn started_here() -> Result<(), Error> {
     assert!(told.contains("rank 1 has failed behind its last step"), "{told}");
     assert!(told.contains("there is nothing more to do"), "{told}");
     println!(
-        "all_reduce_processes: 3 ranks, 4 of a launcher, 3 of which one died, and twice 2 of which one failed"
+        "all_reduce_processes: 3 ranks, 4 of a launcher, 3 of which one died, and four groups of which one failed"
     );
     Ok(())
 }

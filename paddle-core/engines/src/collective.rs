@@ -55,6 +55,13 @@ pub trait Collective: Send {
     /// If the rank is gone or sends nothing for too long, or there is none of that number.
     fn receive(&mut self, from: u32) -> Result<Bytes, CollectiveError>;
 
+    /// Comes to the end: says it to the other ranks, which hear it instead of what they wait for, and may wait a while until they have come to
+    /// theirs. `fault` says why, if it is one: which rank cannot go on, and what it said. Returns whether another rank went on instead.
+    #[expect(unused_variables, reason = "a rank that only ends is named, too")]
+    fn end(&mut self, fault: Option<(u32, &str)>) -> bool {
+        false
+    }
+
     /// Sends bytes to each rank, and takes those that each has sent to this one; `to` has one entry for each rank, its own included.
     ///
     /// # Errors

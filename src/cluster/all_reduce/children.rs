@@ -4,7 +4,7 @@ use std::env;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -90,14 +90,15 @@ impl Children {
         Ok(())
     }
 
-    /// Adds to an error what the rank that it is about has said in the end.
+    /// Adds to an error what the rank that it is about has said in the end. It may be about to say it.
     pub(super) fn explain(&self, error: ClusterError) -> ClusterError {
-        match error {
-            ClusterError::Group(CollectiveError::Gone { rank, why }) => {
-                CollectiveError::Gone { rank, why: format!("{why}{}", self.last_words(rank)) }.into()
-            }
-            error => error,
-        }
+        let ClusterError::Group(CollectiveError::Gone { rank, why }) = error else { return error };
+        let until = Instant::now() + LEAVE;
+        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        let child = (rank as usize).checked_sub(1).and_then(|child| children.get_mut(child));
+        let status = child.and_then(|child| end_of(child, until));
+        let status = status.map(|status| format!(", with {status}")).unwrap_or_default();
+        CollectiveError::Gone { rank, why: format!("{why}{status}{}", self.last_words(rank)) }.into()
     }
 
     /// Waits a moment for the ranks to end, and says on the standard error stream which of them have failed behind their last step.
@@ -105,13 +106,7 @@ impl Children {
         let until = Instant::now() + LEAVE;
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
         for (rank, child) in (1..).zip(children.iter_mut()) {
-            let status = loop {
-                match child.try_wait() {
-                    Ok(None) if Instant::now() < until => thread::sleep(PAUSE),
-                    Ok(status) => break status,
-                    Err(_) => break None,
-                }
-            };
+            let status = end_of(child, until);
             if let Some(status) = status.filter(|status| !status.success()) {
                 let said = self.last_words(rank);
                 eprintln!("cluster: rank {rank} has failed behind its last step, with {status}{said}");
@@ -126,6 +121,17 @@ impl Children {
         let lines: Vec<_> = said.lines().collect();
         let last = &lines[lines.len().saturating_sub(LINES)..];
         last.iter().map(|line| format!("\n  {line}")).collect()
+    }
+}
+
+/// How a process has ended, if it ends in time.
+fn end_of(child: &mut Child, until: Instant) -> Option<ExitStatus> {
+    loop {
+        match child.try_wait() {
+            Ok(None) if Instant::now() < until => thread::sleep(PAUSE),
+            Ok(status) => return status,
+            Err(_) => return None,
+        }
     }
 }
 

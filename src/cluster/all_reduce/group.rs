@@ -165,7 +165,9 @@ impl GroupJob {
 
     /// Ends the job, when the other ranks have come to its end, too.
     pub(crate) fn finish(&mut self) {
-        self.way = None;
+        if let Some(mut way) = self.way.take() {
+            self.group.leave(&mut *way);
+        }
     }
 
     /// Adds the programs of a training step. Returns the number of the plan.

@@ -34,20 +34,49 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The time in which the others have to come to their end, too, before this rank closes its connections.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// The length of a message by which a rank says that it has come to its end.
+/// The length of a message by which a rank says that it has come to its end. A fault follows, which is empty if there is none: the number of
+/// the rank that cannot go on, and why.
 const BYE: u64 = u64::MAX;
 
 /// A rank's place in the mesh.
 pub(super) struct Mesh {
     rank: u32,
-    /// None for the rank itself.
+    is_child: bool,
+    /// None for the rank itself, and behind the end for all.
     peers: Vec<Option<Peer>>,
 }
 
 /// Another rank.
 struct Peer {
-    to: UnboundedSender<Bytes>,
-    from: Receiver<Result<Bytes, String>>,
+    to: UnboundedSender<Going>,
+    from: Receiver<Result<Bytes, Ended>>,
+}
+
+/// What goes to another rank.
+enum Going {
+    Message(Bytes),
+    /// A fault, behind which nothing goes.
+    Bye(Bytes),
+}
+
+/// Why nothing comes from another rank any more.
+#[derive(Clone, Debug)]
+struct Ended {
+    /// The rank that cannot go on, if it is not this one.
+    rank: Option<u32>,
+    why: String,
+}
+
+impl From<String> for Ended {
+    fn from(why: String) -> Self {
+        Ended { rank: None, why }
+    }
+}
+
+impl Ended {
+    fn of(self, peer: u32) -> CollectiveError {
+        CollectiveError::Gone { rank: self.rank.unwrap_or(peer), why: self.why }
+    }
 }
 
 /// What a rank needs to find the others.
@@ -61,6 +90,8 @@ pub(super) struct Meeting {
     pub(super) secret: String,
     /// What ranks show each other, if they do.
     pub(super) tls: Option<Tls>,
+    /// Whether rank 0 has started this process, which ends with it and not before.
+    pub(super) is_child: bool,
 }
 
 /// The first message over a connection.
@@ -126,8 +157,10 @@ impl Mesh {
                                 })
                                 .unzip();
                             // Whoever waits for the mesh may have given up.
-                            let _ = done.send(Ok(Mesh { rank: meeting.rank, peers }));
-                            for task in tasks.into_iter().flatten() {
+                            let &Meeting { rank, is_child, .. } = &meeting;
+                            let _ = done.send(Ok(Mesh { rank, is_child, peers }));
+                            // The connections stay until the other ends have closed them, too: what is sent last may wait in them.
+                            for task in tasks.into_iter().flatten().flatten() {
                                 // A task that panicked has nothing to wait for.
                                 let _ = task.await;
                             }
@@ -178,12 +211,12 @@ impl Joined {
         Some((hello, Joined { to, from }))
     }
 
-    /// Carries messages both ways until the mesh is dropped, and what was sent is on its way.
-    fn serve(self) -> (Peer, tokio::task::JoinHandle<()>) {
+    /// Carries messages both ways until the mesh is dropped and the other end has come to its end, too.
+    fn serve(self) -> (Peer, [tokio::task::JoinHandle<()>; 2]) {
         let Joined { to, mut from } = self;
-        let (sends, mut sent) = unbounded_channel::<Bytes>();
+        let (sends, mut sent) = unbounded_channel::<Going>();
         let (receives, received) = mpsc::channel();
-        tokio::spawn(async move {
+        let reads = tokio::spawn(async move {
             loop {
                 let message = read(&mut from).await;
                 let ends = message.is_err();
@@ -193,16 +226,24 @@ impl Joined {
                 }
             }
         });
-        let task = tokio::spawn(async move {
-            while let Some(message) = sent.recv().await {
-                if !write(&to, message).await {
-                    return;
+        let writes = tokio::spawn(async move {
+            let fault = loop {
+                match sent.recv().await {
+                    Some(Going::Message(message)) => {
+                        if !write(&to, message).await {
+                            return;
+                        }
+                    }
+                    Some(Going::Bye(fault)) => break fault,
+                    None => break Bytes::new(),
                 }
-            }
+            };
             // The other end has everything before this. Whether it is there does not matter any more.
-            to.deliver(Packet::of(BYE.to_le_bytes().to_vec())).await;
+            for packet in [Bytes::copy_from_slice(&BYE.to_le_bytes()), fault] {
+                to.deliver(Packet::of_bytes(packet)).await;
+            }
         });
-        (Peer { to: sends, from: received }, task)
+        (Peer { to: sends, from: received }, [writes, reads])
     }
 }
 
@@ -304,12 +345,18 @@ async fn write(to: &Way, message: Bytes) -> bool {
 }
 
 /// The next message, or why there is none.
-async fn read(from: &mut Streaming<Packet>) -> Result<Bytes, String> {
+async fn read(from: &mut Streaming<Packet>) -> Result<Bytes, Ended> {
     let length = next(from).await?;
     let length = match <[u8; 8]>::try_from(&length[..]).map(u64::from_le_bytes) {
-        Ok(BYE) => return Err("it has come to its end".to_string()),
+        Ok(BYE) => {
+            let fault = next(from).await.unwrap_or_default();
+            let ended = || Ended::from("it has come to its end".to_string());
+            let Some((rank, why)) = fault.split_first_chunk() else { return Err(ended()) };
+            let (rank, why) = (u32::from_le_bytes(*rank), String::from_utf8_lossy(why).into_owned());
+            return Err(Ended { rank: Some(rank), why });
+        }
         Ok(length) if length <= LARGEST => length as usize,
-        _ => return Err("it has sent no length of a message".to_string()),
+        _ => return Err("it has sent no length of a message".to_string().into()),
     };
     let mut parts: Option<BytesMut> = None;
     loop {
@@ -318,7 +365,7 @@ async fn read(from: &mut Streaming<Packet>) -> Result<Bytes, String> {
         }
         let part = next(from).await?;
         if part.is_empty() || part.len() > length - parts.as_ref().map_or(0, BytesMut::len) {
-            return Err("it has sent more than a message".to_string());
+            return Err("it has sent more than a message".to_string().into());
         }
         match &mut parts {
             None if part.len() == length => return Ok(part),
@@ -360,13 +407,46 @@ impl Collective for Mesh {
     }
 
     fn send(&mut self, to: u32, bytes: Bytes) -> Result<(), CollectiveError> {
-        self.peer(to)?.to.send(bytes).map_err(|_| gone(to, "its process has ended"))
+        self.peer(to)?.to.send(Going::Message(bytes)).map_err(|_| gone(to, "its process has ended"))
+    }
+
+    /// Stays until the others have come to their end, too: then they have everything that this rank has sent. A rank that another one has
+    /// started stays for it as long as it takes, unless it has a fault to tell: it is to know whether the other one went on without it.
+    fn end(&mut self, fault: Option<(u32, &str)>) -> bool {
+        let until = Instant::now() + FAREWELL;
+        let bye = match fault {
+            Some((rank, why)) => [&rank.to_le_bytes(), why.as_bytes()].concat().into(),
+            None => Bytes::new(),
+        };
+        let waiting = self.peers.iter_mut().zip(0..).filter_map(|(peer, rank)| Some((peer.take()?, rank)));
+        let waiting = waiting.map(|(Peer { to, from }, rank)| {
+            // Who has ended needs no farewell.
+            let _ = to.send(Going::Bye(bye.clone()));
+            (from, rank)
+        });
+        let waiting: Vec<(_, u32)> = waiting.collect();
+        let stays = self.is_child && fault.is_none();
+        let mut went_on = false;
+        for (from, rank) in waiting {
+            loop {
+                let heard = match rank == 0 && stays {
+                    true => from.recv().map_err(RecvTimeoutError::from),
+                    false => from.recv_timeout(until.saturating_duration_since(Instant::now())),
+                };
+                match heard {
+                    Ok(Ok(_)) if stays => return true,
+                    Ok(Ok(_)) => went_on = true,
+                    _ => break,
+                }
+            }
+        }
+        went_on
     }
 
     fn receive(&mut self, from: u32) -> Result<Bytes, CollectiveError> {
         match self.peer(from)?.from.recv_timeout(PATIENCE) {
             Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(why)) => Err(gone(from, &why)),
+            Ok(Err(ended)) => Err(ended.of(from)),
             Err(RecvTimeoutError::Timeout) => {
                 Err(CollectiveError::Silent { rank: from, seconds: PATIENCE.as_secs() })
             }
@@ -376,14 +456,8 @@ impl Collective for Mesh {
 }
 
 impl Drop for Mesh {
-    /// Stays until the others have come to their end, too: then they have everything that this rank has sent.
     fn drop(&mut self) {
-        let until = Instant::now() + FAREWELL;
-        let waiting: Vec<_> =
-            self.peers.iter_mut().filter_map(Option::take).map(|Peer { from, .. }| from).collect();
-        for from in waiting {
-            while let Ok(Ok(_)) = from.recv_timeout(until.saturating_duration_since(Instant::now())) {}
-        }
+        self.end(None);
     }
 }
 

@@ -11,9 +11,9 @@ mod tables;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use paddle_engines::collective::Collective;
+use paddle_engines::collective::{Collective, CollectiveError};
 use paddle_engines::rank::Place;
 
 pub(super) use self::children::RANK_ROLE;
@@ -24,6 +24,7 @@ pub(super) use self::passing::Passing;
 use super::ranks::{secret_of, towards};
 use super::tls::Tls;
 use super::{Cluster, ClusterError, Kind};
+use crate::Error;
 
 /// A group of ranks, as one of them sees it.
 pub(super) struct Group {
@@ -34,8 +35,10 @@ pub(super) struct Group {
     children: Mutex<Option<Children>>,
     /// Whether another rank has started this process.
     is_child: bool,
-    /// Whether the ranks have met, and what was done last went well.
-    goes_well: AtomicBool,
+    /// How what was done last went, if the ranks have met: well, or what the fault is and which rank has it.
+    went: Mutex<Option<Result<(), (u32, String)>>>,
+    /// Whether the others went on when this rank had come to its end.
+    is_missed: AtomicBool,
 }
 
 /// How ranks come together.
@@ -58,8 +61,8 @@ impl Cluster {
     ///
     /// Every rank has to do the same: read the same rows, with the same seeds. One that does not is told so. In other ranks than
     /// [the first](Self::rank), the standard output goes nowhere, no checkpoint is written and nothing is drawn, and the process ends with
-    /// the cluster. The bits are those of one machine with as many [shards](crate::Options::shards). A rank that dies ends the training of all,
-    /// with an error; a [checkpoint](crate::Options::checkpoint) is where it goes on. A program has one such cluster.
+    /// the cluster. The bits are those of one machine with as many [shards](crate::Options::shards). A rank that dies, or
+    /// whose `main` returns an error, ends the training of all with an error that names it, and says what it has said; a [checkpoint](crate::Options::checkpoint) is where it goes on. A program has one such cluster.
     ///
     /// Tables that are only looked up, as those of `embedding`, are in parts, too: before a step each rank gets the rows that it looks up. So
     /// behind a step reading such a parameter is something that all ranks have to do, at the same place.
@@ -127,8 +130,8 @@ impl Cluster {
 
     fn of_group(rank: u32, size: u32, start: Start, is_child: bool) -> Self {
         let (start, children) = (Mutex::new(Some(start)), Mutex::new(None));
-        let goes_well = AtomicBool::new(false);
-        let group = Group { rank, size, start, children, is_child, goes_well };
+        let (went, is_missed) = (Mutex::new(None), AtomicBool::new(false));
+        let group = Group { rank, size, start, children, is_child, went, is_missed };
         // Each rank has pieces, like a parameter server.
         Self::of(Kind::Group(Arc::new(group)), size).servers(size)
     }
@@ -174,10 +177,17 @@ impl Cluster {
         self
     }
 
-    /// Takes note of whether what was done last went well.
-    pub(crate) fn goes_well(&self, well: bool) {
+    /// Takes note of how what was done last went.
+    pub(crate) fn went(&self, how: Result<(), &Error>) {
         if let Kind::Group(group) = &self.inner().kind {
-            group.goes_well.store(well, Ordering::Release);
+            let fault = |error: &Error| match error {
+                // The fault of another rank is told on.
+                Error::Cluster(ClusterError::Group(CollectiveError::Gone { rank, why })) => {
+                    (*rank, why.clone())
+                }
+                error => (group.rank, format!("it has failed: {error}")),
+            };
+            *group.went() = Some(how.map_err(fault));
         }
     }
 
@@ -221,13 +231,14 @@ impl Group {
                 let secret = children.secret().to_string();
                 let mut held = self.children.lock().unwrap_or_else(PoisonError::into_inner);
                 let children = held.insert(children);
-                let meeting = Meeting { rank, size, address: first.clone(), first, secret, tls: None };
+                let (address, tls) = (first.clone(), None);
+                let meeting = Meeting { rank, size, address, first, secret, tls, is_child: false };
                 Ok(Box::new(Mesh::meet(meeting, listener, || children.check())?))
             }
             Some(Start::Child(Own { first, secret, .. })) => {
                 let listener = TcpListener::bind("127.0.0.1:0").map_err(failed)?;
                 let address = address_of("127.0.0.1", &listener).map_err(failed)?;
-                let meeting = Meeting { rank, size, first, address, secret, tls: None };
+                let meeting = Meeting { rank, size, first, address, secret, tls: None, is_child: true };
                 Ok(Box::new(Mesh::meet(meeting, listener, || Ok(()))?))
             }
             Some(Start::Launched { place, secret, tls }) => {
@@ -244,10 +255,25 @@ impl Group {
                         address_of(&host.to_string(), &listener).map_err(failed)?
                     }
                 };
-                let meeting = Meeting { rank, size, first, address, secret, tls };
+                let meeting = Meeting { rank, size, first, address, secret, tls, is_child: false };
                 Ok(Box::new(Mesh::meet(meeting, listener, || Ok(()))?))
             }
         }
+    }
+
+    fn went(&self) -> MutexGuard<'_, Option<Result<(), (u32, String)>>> {
+        self.went.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says to the other ranks that this one has come to its end, and why if it has failed.
+    pub(super) fn leave(&self, way: &mut dyn Collective) {
+        let fault = match &*self.went() {
+            _ if std::thread::panicking() => Some((self.rank, "it has panicked".to_string())),
+            Some(Err(fault)) => Some(fault.clone()),
+            _ => None,
+        };
+        let is_missed = way.end(fault.as_ref().map(|(rank, why)| (*rank, why.as_str())));
+        self.is_missed.store(is_missed, Ordering::Release);
     }
 
     /// Adds to an error what the other ranks have said in the end, as far as this one has started them.
@@ -259,9 +285,11 @@ impl Group {
         }
     }
 
-    /// Ends the ranks that this one has started. A process that another one has started ends here, unless it has failed.
+    /// Ends the ranks that this one has started. A process that another one has started ends here, unless it has failed: by an error that is
+    /// known, or by one of the program itself, which has left while others went on.
     pub(super) fn end(&self) {
-        let goes_well = self.goes_well.load(Ordering::Acquire) && !std::thread::panicking();
+        let is_well = matches!(*self.went(), Some(Ok(()))) && !self.is_missed.load(Ordering::Acquire);
+        let goes_well = is_well && !std::thread::panicking();
         let children = self.children.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(children) = children.filter(|_| goes_well) {
             children.see_off();

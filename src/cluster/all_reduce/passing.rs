@@ -102,6 +102,10 @@ impl Collective for Passing {
         self.state().way.size()
     }
 
+    fn end(&mut self, fault: Option<(u32, &str)>) -> bool {
+        self.state().way.end(fault)
+    }
+
     fn send(&mut self, to: u32, content: Bytes) -> Result<(), CollectiveError> {
         self.state().way.send(to, Passed { value: None, content }.encode_to_vec().into())
     }
