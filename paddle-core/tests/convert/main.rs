@@ -10,6 +10,7 @@ mod exported;
 mod fixtures;
 mod fuzz;
 mod hostile;
+mod inputs;
 mod legalise;
 mod moves;
 mod onnx;

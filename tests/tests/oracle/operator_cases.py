@@ -15,6 +15,8 @@ from paddle import static
 from paddle.base import core
 from paddle.base.layer_helper import LayerHelper
 
+import tensor_cases
+
 random = np.random.RandomState(0)
 CASES = {}
 
@@ -193,6 +195,9 @@ chunks("IOB", 2, 3)
 chunks("IOE", 2, 3)
 chunks("IOBES", 4, 2, excluded_chunk_types=[1])
 chunks("plain", 1, 4)
+
+
+tensor_cases.registered(case)
 
 
 def write(folder, name, build):

@@ -15,6 +15,7 @@ impl Draft {
     pub(in crate::convert) fn take_back(&mut self, to: Mark) {
         self.program.take_back(to);
         self.merged.retain(|_, merged| to.has(*merged));
+        self.segments.retain(|(_, numbers), tokens| to.has(*numbers) && to.has(*tokens));
         self.known.retain(|&value, _| to.has(value));
         self.batch = self.batch.filter(|rows| to.has_rows(*rows));
         self.fixed_rows.retain(|_, rows| to.has_rows(*rows));

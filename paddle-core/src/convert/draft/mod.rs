@@ -10,8 +10,11 @@
 //! | `kept_boxes.rs` | boxes that suppression keeps |
 //! | `log_softmax.rs` | logarithms of softmax |
 //! | `narrow.rs` | values as element types have them that are narrower than ours |
+//! | `placed.rs` | values some of whose elements are replaced, or added to |
 //! | `recurrent.rs` | layers of recurrent units |
 //! | `regions.rs` | parts of images as images of one size |
+//! | `sampled.rs` | elements of images at places between them |
+//! | `scanned.rs` | running combinations along an axis |
 //! | `units.rs` | one step of such units |
 //! | `unrolled.rs` | loops that are written out |
 //! | `resampled.rs` | values of other sizes along an axis |
@@ -25,9 +28,12 @@ mod kept_boxes;
 mod known_values;
 mod log_softmax;
 mod narrow;
+mod placed;
 mod recurrent;
 mod regions;
 mod resampled;
+mod sampled;
+mod scanned;
 mod shapes;
 mod units;
 mod unrolled;
@@ -38,9 +44,11 @@ pub(super) use self::at::At;
 pub(super) use self::kept_boxes::{Keeping, Kept};
 pub(super) use self::known_values::Known;
 use self::known_values::known;
+pub(super) use self::placed::Along;
 pub(super) use self::recurrent::Steps;
 pub(super) use self::regions::Regions;
 pub(super) use self::resampled::Mix;
+pub(super) use self::sampled::{Outside, Sampling};
 pub(super) use self::shapes::{MOST_POSITIONS, positions_of};
 pub(super) use self::units::{Unit, Weights};
 pub(super) use self::unrolled::MOST_ITERATIONS;
@@ -71,6 +79,8 @@ pub(super) struct Draft {
     pub(super) merged: BTreeMap<(BlockId, VarId), VarId>,
     /// Row spaces of a fixed number of rows, by that number.
     fixed_rows: BTreeMap<u32, RowsId>,
+    /// The tokens of segments, by the block and the numbers of the segments.
+    pub(super) segments: BTreeMap<(BlockId, VarId), VarId>,
     /// Known elements of small values.
     pub(super) known: BTreeMap<VarId, Vec<Known>>,
     /// The names of sizes that only the file has.
@@ -90,6 +100,7 @@ impl Draft {
             has_batch: None,
             merged: BTreeMap::new(),
             fixed_rows: BTreeMap::new(),
+            segments: BTreeMap::new(),
             known: BTreeMap::new(),
             sizes: BTreeSet::new(),
             suffixes: BTreeMap::new(),

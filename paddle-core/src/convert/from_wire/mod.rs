@@ -12,6 +12,7 @@ mod own_tables;
 mod parameter_values;
 mod rules;
 mod saved_values;
+mod sizes_of_inputs;
 mod unsupported;
 mod variables;
 mod versions;

@@ -9,7 +9,7 @@ use crate::convert::dialect::{STATE_OF, TYPE};
 use crate::convert::parameter_options;
 use crate::convert::types::{dtype, parse_type};
 use crate::ops::{Fill, Op, ParameterUse};
-use crate::program::{Dim, ParameterOptions, RowOrigin, RowsId, Site, Type, VarId};
+use crate::program::{Dim, ParameterOptions, RowOrigin, RowsId, Site, SymbolId, Type, VarId};
 use crate::wire::{OpDesc, ProgramDesc, VarDesc, VarKind};
 
 impl<'a> Reader<'a> {
@@ -102,19 +102,29 @@ impl<'a> Reader<'a> {
             let marked = |var: &&VarDesc| var.need_check_feed == Some(true) && var.persistable != Some(true);
             names = vars.iter().filter(marked).map(|var| var.name.as_str()).collect();
         }
+        let others = if self.is_ours { BTreeMap::new() } else { self.inputs_of_other_sizes(&names) };
+        let mut sizes = BTreeMap::new();
         for name in names {
             let Some(&var) = self.blocks[0].declared.get(name) else {
                 return Err(Fault::Undeclared { name: name.to_string() }.into());
             };
-            if let Err(fault) = self.input(name, var) {
+            let size = others
+                .get(name)
+                .map(|&first| *sizes.entry(first).or_insert_with(|| self.draft.size(&format!("{first}[0]"))));
+            if let Err(fault) = self.input(name, var, size) {
                 self.go_on(fault, 0, [name])?;
             }
         }
         Ok(())
     }
 
-    fn input(&mut self, name: &'a str, var: &VarDesc) -> Result<(), ConvertError> {
-        let ty = self.declared_type(var, true, None)?;
+    /// Creates an input. Its first size may be no batch, but one that only some inputs have.
+    fn input(&mut self, name: &'a str, var: &VarDesc, size: Option<SymbolId>) -> Result<(), ConvertError> {
+        let mut ty = self.declared_type(var, true, None)?;
+        if let Some(size) = size {
+            ty.rows = None;
+            ty.dims.insert(0, Dim::symbol(size));
+        }
         let rows = ty.rows;
         let id = self.draft.program.create_input(name, ty)?;
         if rows.is_some() && rows == self.draft.batch {

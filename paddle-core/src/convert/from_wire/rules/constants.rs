@@ -10,7 +10,7 @@ use crate::ops::{
     TruncatedGaussianRandom, UniformRandom,
 };
 use crate::program::{DType, Dim, Type};
-use crate::wire::{OpDesc, VarKind};
+use crate::wire::{OpDesc, Scalar, VarKind};
 
 /// The most numbers that are listed: a few bytes could ask for many.
 const MOST_NUMBERS: f64 = (1 << 20) as f64;
@@ -136,8 +136,12 @@ pub(super) fn fill_value(desc: &OpDesc, dtype: DType) -> Result<Number, Fault> {
     })
 }
 
-/// The elements, which are in the attribute of their element type.
+/// The elements, which are in the attribute of their element type, or in one of any type.
 fn values(desc: &OpDesc, dtype: DType) -> Result<Vec<Number>, Fault> {
+    let scalars = scalars(desc, "values");
+    if !scalars.is_empty() {
+        return Ok(scalars);
+    }
     Ok(match dtype {
         DType::Bool => {
             let values = desc.attr_longs("bool_values")?.unwrap_or_default();
@@ -156,6 +160,17 @@ fn values(desc: &OpDesc, dtype: DType) -> Result<Vec<Number>, Fault> {
             values.iter().map(|&value| Number::Float(value)).collect()
         }
     })
+}
+
+/// The numbers in an attribute that has each with its type.
+pub(super) fn scalars(desc: &OpDesc, attribute: &str) -> Vec<Number> {
+    let number = |scalar: &Scalar| match (scalar.b, scalar.i, scalar.r) {
+        (Some(value), ..) => Some(Number::Bool(value)),
+        (_, Some(value), _) => Some(Number::Int(value)),
+        (.., value) => value.map(Number::Float),
+    };
+    let found = desc.attr(attribute).map(|attr| &attr.scalars[..]).unwrap_or_default();
+    found.iter().map_while(number).collect()
 }
 
 /// Evenly spaced numbers, rounded as in PaddlePaddle: the second half is counted from the end.
@@ -245,7 +260,13 @@ impl Reading<'_, '_> {
         let (Some(count), true) = (count, dtype != DType::Bool) else { return Ok(false) };
         let number =
             |value: f64| if dtype.is_float() { Number::Float(value) } else { Number::Int(value as i64) };
-        let values = evenly(start.as_f64(), stop.as_f64(), count).map(number).collect();
+        // `logspace` has powers of a base.
+        let base = if self.has(&["Base"]) { self.only("Base")?.map(|base| base.as_f64()) } else { None };
+        if base.is_none() && self.desc.r#type == "logspace" {
+            return Ok(false);
+        }
+        let power = |place: f64| base.map_or(place, |base| base.powf(place));
+        let values = evenly(start.as_f64(), stop.as_f64(), count).map(power).map(number).collect();
         self.out(AssignValue { values, ty: Type::new(dtype, [count]) }.rounded(), &[])
     }
 

@@ -3,8 +3,8 @@
 use crate::convert::derived;
 use crate::convert::from_wire::{ConvertError, Reading, one};
 use crate::ops::{
-    Binary, BinaryKind, Cast, Compare, CompareKind, Fill, Loss, LossKind, Number, Op, Reduce, ReduceKind,
-    Reshape, Scale, Select, Size, Unary, UnaryKind,
+    Binary, BinaryKind, Cast, Compare, CompareKind, Fill, Logical, LogicalKind, Loss, LossKind, Not, Number,
+    Op, Reduce, ReduceKind, Reshape, Scale, Select, Size, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -108,7 +108,7 @@ impl Reading<'_, '_> {
     /// them is not that of its loss.
     pub(super) fn sigmoid_cross_entropy(&mut self) -> Result<bool, ConvertError> {
         if self.has(&["pos_weight"]) {
-            return Ok(false);
+            return self.weighted_cross_entropy();
         }
         if !self.bool("normalize", false)? {
             return self.formula();
@@ -129,6 +129,50 @@ impl Reading<'_, '_> {
         let least = self.emit(constant(1e-5), &[])?;
         let counts = self.emit(Binary { kind: BinaryKind::Max }, &[counts, least])?;
         self.out(Binary { kind: BinaryKind::Div }, &[each, counts])
+    }
+
+    /// `max(x, 0) - x · label + weight · ln(1 + exp(-|x|))`, as PaddlePaddle computes it, and 0 for a label that is ignored.
+    fn weighted_cross_entropy(&mut self) -> Result<bool, ConvertError> {
+        let (x, label, weight) = (self.input("X")?, self.input("Label")?, self.input("pos_weight")?);
+        if self.bool("normalize", false)? {
+            return self.lacks("it has weights, and is normalised");
+        }
+        let (dtype, ignored) = (self.ty(x).dtype, self.desc.attr_long("ignore_index")?.unwrap_or(-100));
+        let mut at = self.at();
+        let above = at.emit(Unary::of(UnaryKind::Relu), &[x])?;
+        let product = at.binary(BinaryKind::Mul, x, label)?;
+        let linear = at.binary(BinaryKind::Sub, above, product)?;
+        // `ln sigmoid |x|` is the negative of what is weighted.
+        let size = at.emit(Unary::of(UnaryKind::Abs), &[x])?;
+        let log = at.emit(Unary::of(UnaryKind::LogSigmoid), &[size])?;
+        let weighted = at.binary(BinaryKind::Mul, weight, log)?;
+        let loss = at.binary(BinaryKind::Sub, linear, weighted)?;
+        let [ignored, zero] = [ignored as f64, 0.0].map(|value| at.number(value, dtype));
+        let counts = at.emit(Compare { kind: CompareKind::NotEqual }, &[label, ignored?])?;
+        self.out(Select, &[counts, loss, zero?])
+    }
+
+    /// Of truth values, these are logical operators. The complement of an integer is one less than its negative.
+    pub(super) fn bitwise(&mut self) -> Result<bool, ConvertError> {
+        let kind = self.desc.r#type.trim_start_matches("bitwise_");
+        let x = self.input("X")?;
+        let is_truth = self.ty(x).dtype == DType::Bool;
+        if kind == "not" {
+            return match is_truth {
+                true => self.out(Not, &[x]),
+                false => self.out(Scale { scale: -1.0, bias: -1.0 }, &[x]),
+            };
+        }
+        let y = self.input("Y")?;
+        let kind = match kind {
+            "and" => LogicalKind::And,
+            "or" => LogicalKind::Or,
+            _ => LogicalKind::Xor,
+        };
+        if !is_truth || self.ty(y).dtype != DType::Bool {
+            return self.lacks("it is of the bits of integers");
+        }
+        self.out(Logical { kind }, &[x, y])
     }
 
     /// `Alpha` has one slope for all elements, one for each channel, or one for each element of a row.

@@ -28,6 +28,8 @@ impl Reading<'_, '_> {
         let Some(size) = self.size_of_result(x, scale)? else { return Ok(false) };
         let align_corners = self.bool("align_corners", true)?;
         let align_mode = desc.attr_long("align_mode")?.unwrap_or(1);
+        // The first version takes the ratio of the sizes, also where it has a factor.
+        let scale = if desc.r#type.contains("_v2") { scale } else { [0.0; 2] };
         let op = Interpolate { kind, size, scale, align_corners, align_mode };
         if is_grad {
             let inputs = [x, self.input("Out@GRAD")?];
@@ -152,6 +154,12 @@ impl Reading<'_, '_> {
 
     /// The factors of height and width; 0 if sizes are given instead. `None` for lists of other lengths.
     fn scale_of_images(&self) -> Result<Option<[f64; 2]>, Fault> {
+        if !self.desc.r#type.contains("_v2") {
+            // The first version has one factor. Where a size is an input, it does not count.
+            let both = f64::from(self.desc.attr_float("scale")?.unwrap_or(0.0));
+            let is_scaled = both > 0.0 && !self.has(&["OutSize", "SizeTensor"]);
+            return Ok(Some(if is_scaled { [both; 2] } else { [0.0; 2] }));
+        }
         Ok(match self.desc.attr_floats("scale")?.unwrap_or_default() {
             [] => Some([0.0; 2]),
             &[both] => Some([both.into(); 2]),

@@ -9,15 +9,20 @@ mod arrays;
 mod attributes_as_inputs;
 mod boxes;
 mod class_ids;
+mod complex;
 mod conditional_blocks;
 mod constants;
 mod constants_like;
 mod control_flow;
+mod counted;
 mod diagonals;
 mod einsum;
 mod elementwise;
 mod foreign;
+mod found_values;
+mod frames;
 mod gather_and_sort;
+mod graphs;
 mod images;
 mod interpolation;
 mod kept_boxes;
@@ -25,16 +30,21 @@ mod making_sequences;
 mod matrix_products;
 mod normalisation;
 mod padded_sequences;
+mod pairs;
 mod prior_boxes;
+mod puts;
 mod random;
 mod recurrent;
 mod recurrent_sequences;
 mod reductions;
 mod reshape_concat;
+mod sampling;
+mod scans;
 mod sequences;
 mod shuffles;
 mod slice_pad_tile;
 mod split_by_mask;
+mod square_matrices;
 mod squeeze_flatten;
 mod trees_and_windows;
 mod updates;
@@ -122,7 +132,7 @@ fn rule(name: &str) -> Option<Rule> {
         "gather" | "gather_grad" | "rust.gather" | "rust.gather_grad"       => |x| x.gather(),
         "gather_nd"                                                         => |x| x.gather_nd(),
         "index_select"                                                      => |x| x.index_select(),
-        "linspace"                                                          => |x| x.linspace(),
+        "linspace" | "logspace"                                             => |x| x.linspace(),
         "masked_select"                                                     => |x| x.masked_select(),
         "meshgrid"                                                          => |x| x.meshgrid(),
         "multiplex"                                                         => |x| x.multiplex(),
@@ -168,12 +178,12 @@ fn rule(name: &str) -> Option<Rule> {
         "conv3d"                                                            => |x| x.conv3d(),
         "pool3d" | "max_pool3d_with_index"                                  => |x| x.pool3d(),
         "pool2d" | "pool2d_grad"                                            => |x| x.pool2d(),
-        "nearest_interp_v2" | "nearest_interp_v2_grad"                      => |x| x.interpolate(InterpolateKind::Nearest),
-        "bilinear_interp_v2" | "bilinear_interp_v2_grad"                    => |x| x.interpolate(InterpolateKind::Bilinear),
+        "nearest_interp" | "nearest_interp_v2" | "nearest_interp_v2_grad"   => |x| x.interpolate(InterpolateKind::Nearest),
+        "bilinear_interp" | "bilinear_interp_v2" | "bilinear_interp_v2_grad" => |x| x.interpolate(InterpolateKind::Bilinear),
         "bicubic_interp_v2"                                                 => |x| x.resample(Some(Mix::Cubic(-0.75))),
         "trilinear_interp_v2"                                               => |x| x.resample(Some(Mix::Linear)),
         "linear_interp_v2"                                                  => |x| x.interpolate_signals(),
-        "channel_shuffle"                                                   => |x| x.channel_shuffle(),
+        "channel_shuffle" | "shuffle_channel"                               => |x| x.channel_shuffle(),
         "pixel_shuffle"                                                     => |x| x.pixel_shuffle(),
         "pixel_unshuffle"                                                   => |x| x.pixel_unshuffle(),
         "einsum"                                                            => |x| x.einsum(),
@@ -213,6 +223,61 @@ fn rule(name: &str) -> Option<Rule> {
         "while"                                                             => control_flow::raise_while,
         "conditional_block" | "conditional_block_infer"                     => |x| x.conditional_block(),
         "select_input"                                                      => |x| x.select_input(),
+        "set_value"                                                         => |x| x.set_value(),
+        "put_along_axis"                                                    => |x| x.put_along_axis(),
+        "index_sample"                                                      => |x| x.index_sample(),
+        "index_add"                                                         => |x| x.index_add(),
+        "index_put"                                                         => |x| x.index_put(),
+        "unpool"                                                            => |x| x.unpool(),
+        "searchsorted"                                                      => |x| x.searchsorted(),
+        "kthvalue"                                                          => |x| x.kthvalue(),
+        "histogram"                                                         => |x| x.histogram(),
+        "repeat_interleave"                                                 => |x| x.repeat_interleave(),
+        "crop" | "crop_tensor"                                              => |x| x.crop(),
+        "gather_tree"                                                       => |x| x.gather_tree(),
+        "cumprod"                                                           => |x| x.cumprod(),
+        "logcumsumexp"                                                      => |x| x.logcumsumexp(),
+        "cummax" | "cummin"                                                 => |x| x.running_extreme(),
+        "grid_sampler"                                                      => |x| x.grid_sampler(),
+        "affine_grid"                                                       => |x| x.affine_grid(),
+        "deformable_conv" | "deformable_conv_v1"                            => |x| x.deformable_conv(),
+        "temporal_shift"                                                    => |x| x.temporal_shift(),
+        "frame"                                                             => |x| x.frame(),
+        "overlap_add"                                                       => |x| x.overlap_add(),
+        "fold"                                                              => |x| x.fold(),
+        "lerp"                                                              => |x| x.lerp(),
+        "atan2"                                                             => |x| x.atan2(),
+        "isclose" | "allclose"                                              => |x| x.is_close(),
+        "cross"                                                             => |x| x.cross(),
+        "dist"                                                              => |x| x.distance(),
+        "kron"                                                              => |x| x.kron(),
+        "broadcast_tensors"                                                 => |x| x.broadcast_all(),
+        "bilinear_tensor_product"                                           => |x| x.bilinear_tensor_product(),
+        "multi_dot"                                                         => |x| x.multi_dot(),
+        "spectral_norm"                                                     => |x| x.spectral_norm(),
+        "data_norm"                                                         => |x| x.data_norm(),
+        "shard_index"                                                       => |x| x.shard_index(),
+        "diagonal"                                                          => |x| x.diagonals(),
+        "trace"                                                             => |x| x.trace(),
+        "diag_embed"                                                        => |x| x.diagonals_of_lists(),
+        "tril_indices" | "triu_indices"                                     => |x| x.places_of_triangle(),
+        "graph_send_recv"                                                   => |x| x.graph_send_recv(),
+        "graph_send_ue_recv"                                                => |x| x.graph_send_ue_recv(),
+        "graph_send_uv"                                                     => |x| x.graph_send_uv(),
+        "segment_pool"                                                      => |x| x.segment_pool(),
+        "reduce_amax" | "reduce_amin"                                       => |x| x.reduce(),
+        "bitwise_and" | "bitwise_not" | "bitwise_or" | "bitwise_xor"        => |x| x.bitwise(),
+        "unique" | "unique_consecutive"                                     => |x| x.unique(),
+        "bincount"                                                          => |x| x.bincount(),
+        "matrix_power"                                                      => |x| x.matrix_power(),
+        "determinant"                                                       => |x| x.determinant(),
+        "inverse"                                                           => |x| x.inverse(),
+        "affine_channel"                                                    => |x| x.affine_channel(),
+        "renorm"                                                            => |x| x.renorm(),
+        "angle" | "conj" | "imag" | "real"                                  => |x| x.part_of_real(),
+        "conv3d_transpose"                                                  => |x| x.conv3d_transpose(),
+        "as_complex" | "as_real" | "complex" | "fft_c2c" | "fft_c2r" | "fft_r2c" => |x| x.of_complex(),
+        "masked_fill"                                                       => |x| x.masked_fill(),
         // Our own operators.
         "rust.range"                                                        => |x| x.own_range(),
         "rust.if"                                                           => control_flow::read_if,
@@ -242,7 +307,9 @@ impl Reading<'_, '_> {
     /// Reads the operator by its rule, or keeps it as foreign.
     pub(super) fn operator(&mut self) -> Result<(), ConvertError> {
         self.check_narrow()?;
+        let is_complex = self.has_complex()?;
         let known = match rule(&self.desc.r#type) {
+            _ if is_complex => self.by_rule(|x| x.of_complex())?,
             Some(rule) => self.by_rule(rule)?,
             None => false,
         };

@@ -6,7 +6,8 @@ use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::{is_small_product, product};
 use crate::ops::{
     BatchNorm, BatchNormGrad, Binary, BinaryKind, Cast, Compare, CompareKind, Fill, GroupNorm, GroupNormGrad,
-    LayerNorm, LayerNormGrad, Number, Op, Reduce, ReduceKind, Reshape, Scale, Transpose, Unary, UnaryKind,
+    LayerNorm, LayerNormGrad, Number, Op, Reduce, ReduceKind, Reshape, Scale, Select, Transpose, Unary,
+    UnaryKind,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -233,5 +234,53 @@ impl<'a> Reading<'_, 'a> {
         let norm = self.emit(Binary { kind: BinaryKind::Max }, &[norm, most])?;
         let factor = self.emit(Binary { kind: BinaryKind::Div }, &[most, norm])?;
         self.out(Binary { kind: BinaryKind::Mul }, &[x, factor])
+    }
+
+    /// A factor and a summand for each channel.
+    pub(super) fn affine_channel(&mut self) -> Result<bool, ConvertError> {
+        let (x, scale, bias) = (self.input("X")?, self.input("Scale")?, self.input("Bias")?);
+        let behind = if self.desc.attr_string("data_layout")? == Some("NHWC") { 0 } else { 2 };
+        if self.ty(x).rank() != 4 {
+            return Ok(false);
+        }
+        let mut at = self.at();
+        let mut each = |value| {
+            let ones = std::iter::repeat_n(Dim::from(1), behind);
+            let dims = at.ty(value).dims.iter().cloned().chain(ones).collect();
+            at.shaped(value, dims)
+        };
+        let (scale, bias) = (each(scale)?, each(bias)?);
+        let product = at.binary(BinaryKind::Mul, x, scale)?;
+        let sum = at.binary(BinaryKind::Add, product, bias);
+        self.tried(sum.map(Ok), "Out")
+    }
+
+    /// Slices along an axis, made shorter where their norm is above a bound.
+    pub(super) fn renorm(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let (p, most) = (float(self.desc, "p")?.unwrap_or(2.0), float(self.desc, "max_norm")?.unwrap_or(1.0));
+        let Some(axis) = self.axis(x, self.desc.attr_long("axis")?.unwrap_or(0)) else { return Ok(false) };
+        let (rank, dtype) = (self.ty(x).rank(), self.ty(x).dtype);
+        if p <= 0.0 || !p.is_finite() {
+            return self.lacks("its norm is neither of a positive power");
+        }
+        let axes: Vec<i64> = (0..rank).filter(|&other| other != axis).map(|axis| axis as i64).collect();
+        if axes.contains(&0) && self.ty(x).rows.is_some() {
+            return Ok(false);
+        }
+        let mut at = self.at();
+        let size = at.emit(Unary::of(UnaryKind::Abs), &[x])?;
+        let (power, root) = (at.number(p, dtype)?, at.number(1.0 / p, dtype)?);
+        let powers = at.binary(BinaryKind::Pow, size, power)?;
+        let sum = at.emit(Reduce { kind: ReduceKind::Sum, axes, keep_dim: true }, &[powers])?;
+        let norm = at.binary(BinaryKind::Pow, sum, root)?;
+        let [most, one] = [most, 1.0].map(|value| at.number(value, dtype));
+        let (most, one) = (most?, one?);
+        let is_longer = at.emit(Compare { kind: CompareKind::GreaterThan }, &[norm, most])?;
+        let above = at.scaled(norm, 1.0, 1e-7)?;
+        let factor = at.binary(BinaryKind::Div, most, above)?;
+        let factor = at.emit(Select, &[is_longer, factor, one])?;
+        let out = at.binary(BinaryKind::Mul, x, factor);
+        self.tried(out.map(Ok), "Out")
     }
 }

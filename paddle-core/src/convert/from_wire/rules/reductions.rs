@@ -19,7 +19,12 @@ impl Reading<'_, '_> {
     /// Negative axes count from the end. An empty list and `reduce_all` stand for all axes.
     pub(super) fn reduce(&mut self) -> Result<bool, ConvertError> {
         let mut x = self.input("X")?;
-        let name = self.desc.r#type.as_str();
+        // Those that share a gradient between equal elements give the same values.
+        let name = match self.desc.r#type.as_str() {
+            "reduce_amax" => "reduce_max",
+            "reduce_amin" => "reduce_min",
+            name => name,
+        };
         let op = Reduce::prototypes().into_iter().find(|op| op.schema().name == name);
         let Some(Reduce { kind, .. }) = op else { return Ok(false) };
         let of = self.ty(x).dtype;

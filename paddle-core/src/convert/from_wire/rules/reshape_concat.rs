@@ -40,6 +40,15 @@ impl Reading<'_, '_> {
             return Ok(exact.iter().map(|dim| parse_dim(&self.reader.draft.program, dim)).collect());
         }
         let sections = self.numbers("sections", "", "SectionsTensorList")?;
+        // Equal parts of what a program has put together need no size that is known.
+        let num = self.desc.attr_long("num")?.unwrap_or(0);
+        if of.constant().is_none()
+            && (1..=i64::from(MOST_PARTS)).contains(&num)
+            && let Some(part) = of.floor_div(&Dim::from(num))
+            && (&part * &Dim::from(num)).is_ok_and(|whole| whole == *of)
+        {
+            return Ok(Some(vec![part; num as usize]));
+        }
         let (Some(sections), Some(of)) = (sections, of.constant()) else { return Ok(None) };
         let sizes = match self.desc.attr_int("num")?.unwrap_or(0) {
             0 => {

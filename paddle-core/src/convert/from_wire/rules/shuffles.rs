@@ -49,8 +49,9 @@ impl Reading<'_, '_> {
     /// The channels of groups, taken from each group in turn: Zhang et al. (2018).
     pub(super) fn channel_shuffle(&mut self) -> Result<bool, ConvertError> {
         let (x, back) = self.first_channels()?;
+        let groups = if self.desc.r#type == "shuffle_channel" { "group" } else { "groups" };
         let (Some(Images { before, channels, height, width }), Some(groups)) =
-            (self.images(x), self.factor("groups")?)
+            (self.images(x), self.factor(groups)?)
         else {
             return Ok(false);
         };

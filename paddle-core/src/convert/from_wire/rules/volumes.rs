@@ -1,9 +1,9 @@
-//! Rules for `conv3d` and `pool3d`.
+//! Rules for `conv3d`, `conv3d_transpose` and `pool3d`.
 
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::ops::compositions::volumes::{Along, Pooling, Volumes, conv3d, filter_sizes, pool3d};
-use crate::ops::{PoolKind, Transpose};
-use crate::program::VarId;
+use crate::ops::{Pad, PoolKind, Slice, Transpose};
+use crate::program::{Dim, VarId};
 
 impl Reading<'_, '_> {
     pub(super) fn conv3d(&mut self) -> Result<bool, ConvertError> {
@@ -19,6 +19,82 @@ impl Reading<'_, '_> {
         };
         let groups = self.desc.attr_long("groups")?.unwrap_or(1);
         match conv3d(&mut self.at(), (x, &of), filter, windows, groups)? {
+            Ok(volume) => self.give_volume(volume, back, "Output"),
+            Err(lack) => self.lacks(lack),
+        }
+    }
+
+    /// A convolution of volumes whose elements stand apart by the strides, with zeros in between, and of filters that are turned
+    /// around.
+    pub(super) fn conv3d_transpose(&mut self) -> Result<bool, ConvertError> {
+        let (x, filter) = (self.input("Input")?, self.input("Filter")?);
+        let (x, back) = self.volumes_first(x)?;
+        let of = self.ty(x).dims.iter().rev().take(4).map(Dim::constant).collect::<Option<Vec<i64>>>();
+        let (Some([width, height, depth, channels]), Some([inputs, each, sizes @ ..])) =
+            (of.as_deref(), filter_sizes(self.ty(filter)))
+        else {
+            return self.lacks("sizes of its volumes or filters are not known");
+        };
+        let elements = [*depth, *height, *width];
+        let Some(windows) = self.windows(sizes, elements.map(Some), "dilations")? else {
+            return self.lacks("its sizes, strides, paddings or dilations are not three that are allowed");
+        };
+        let groups = self.desc.attr_long("groups")?.unwrap_or(1);
+        if groups < 1 || inputs != *channels || inputs % groups != 0 {
+            return self.lacks("its channels are not a multiple of its groups");
+        }
+        let numbers = |name| Ok::<_, Fault>(self.desc.attr_longs(name)?.unwrap_or_default());
+        let (more, wanted) = (numbers("output_padding")?, numbers("output_size")?);
+        let mut at = self.at();
+        // Each element becomes a stride of them, of which all but the first are zeros.
+        let lead = at.ty(x).rank() - 3;
+        let before = at.ty(x).dims[..at.ty(x).dims.len() - 3].to_vec();
+        let (mut apart, mut whole, mut paddings) = (before.clone(), before, vec![0; 2 * lead]);
+        for (along, size) in windows.iter().zip(elements) {
+            let Some(all) = size.checked_mul(along.stride) else { return Ok(false) };
+            apart.extend([Dim::from(size), Dim::from(1)]);
+            whole.push(Dim::from(all));
+            paddings.extend([0, 0, 0, along.stride - 1]);
+        }
+        let apart = at.shaped(x, apart)?;
+        let apart = at.emit(Pad { paddings, pad_value: 0.0 }, &[apart])?;
+        let mut x = at.shaped(apart, whole)?;
+        let mut paddings = vec![0; 2 * lead];
+        for (axis, (along, size)) in windows.iter().zip(elements).enumerate() {
+            let reach = along.span() - 1;
+            let least = (size - 1) * along.stride + along.span() - along.padding[0] - along.padding[1];
+            let more = match (wanted.get(axis), more.get(axis)) {
+                (Some(wanted), _) => wanted - least,
+                (None, more) => more.copied().unwrap_or(0),
+            };
+            if !(0..along.stride.max(along.dilation)).contains(&more) {
+                return self.lacks("its result has a size that its strides do not allow");
+            }
+            let sides = [reach - along.padding[0], reach - along.padding[1] + more - (along.stride - 1)];
+            let cut = sides.map(|side| (-side).max(0));
+            if cut != [0, 0] {
+                x = at.part(x, lead + axis, cut[0], size * along.stride - cut[0] - cut[1])?;
+            }
+            paddings.extend(sides.map(|side| side.max(0)));
+        }
+        let x = at.emit(Pad { paddings, pad_value: 0.0 }, &[x])?;
+        let per_group = inputs / groups;
+        let grouped: Vec<i64> = [groups, per_group, each].into_iter().chain(sizes).collect();
+        let grouped = at.shaped(filter, grouped.into_iter().map(Dim::from).collect())?;
+        let grouped = at.emit(Transpose { perm: vec![0, 2, 1, 3, 4, 5] }, &[grouped])?;
+        let filters: Vec<i64> = [groups * each, per_group].into_iter().chain(sizes).collect();
+        let filters = at.shaped(grouped, filters.into_iter().map(Dim::from).collect())?;
+        let back_to_front = || vec![-1; 3];
+        let turned = Slice {
+            axes: vec![2, 3, 4],
+            starts: back_to_front(),
+            ends: back_to_front(),
+            strides: back_to_front(),
+        };
+        let filters = at.emit(turned, &[filters])?;
+        let windows = windows.map(|along| Along { stride: 1, padding: [0, 0], ..along });
+        let Some(of) = Volumes::of(at.ty(x)) else { return Ok(false) };
+        match conv3d(&mut at, (x, &of), filters, windows, groups)? {
             Ok(volume) => self.give_volume(volume, back, "Output"),
             Err(lack) => self.lacks(lack),
         }
