@@ -74,7 +74,7 @@ pub enum ClusterError {
     },
     /// The certificates of this process cannot be used.
     Certificates {
-        /// The folder that `PADDLE_TLS` names.
+        /// The folder that has them.
         folder: String,
         /// Why not.
         message: String,
@@ -166,7 +166,7 @@ impl fmt::Display for ClusterError {
             ClusterError::Coordination { message } => f.write_str(message),
             ClusterError::Certificates { folder, message } => write!(
                 f,
-                "the certificates in `{folder}`, which `PADDLE_TLS` names: {message}; it needs `ca.pem`, `cert.pem` and `key.pem`"
+                "the certificates in `{folder}`: {message}; it needs `ca.pem`, `cert.pem` and `key.pem`, and `PADDLE_TLS` names it"
             ),
             ClusterError::Environment { variable, found } => {
                 write!(

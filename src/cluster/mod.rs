@@ -387,7 +387,7 @@ impl Cluster {
 /// The cluster that a word of a command line means: `local:4` and `threads:4` have four trainers, `ranks:2` has two servers; `all-reduce:4` has four
 /// ranks that train as equals, `stages:4` has four that are stages of the network, and `all-reduce` as many as a launcher has started; with the feature `mpi`, `mpi` has those that `mpirun` has started. With the
 /// feature `kubernetes`, `kubernetes:NAME,servers=2,trainers=4,image=registry.example/name,store=s3://bucket/jobs` is a job there; further
-/// words of it are `credentials=FILE`, `server=https://…`, `namespace=`, `program=FILE`, `cpu=`, `memory=` and `docker`, and `status`, `logs` and
+/// words of it are `credentials=FILE`, `server=https://…`, `namespace=`, `program=FILE`, `cpu=`, `memory=` and `docker`, and `status`, `logs`, `scale=8` and
 /// `stop`, with which [`dist_train`] does that with the job.
 ///
 /// ```

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -51,7 +52,7 @@ pub(super) fn take_role(servers: u32) -> Result<Option<Ranks>, ClusterError> {
     let nothing = |variable| ClusterError::Environment { variable, found: "nothing".to_string() };
     let store = store(is_in_pod)?.ok_or(nothing("PADDLE_STORE"))?;
     let (secret, trainers) = (secret_of(&place)?, place.trainers() as u32);
-    let tls = Tls::of_environment()?;
+    let tls = tls_of(&place)?;
     let etcd = Etcd::of_environment()?;
     let (is_server, rank) = match place.role() {
         Role::Master => {
@@ -89,6 +90,13 @@ pub(super) fn secret_of(place: &Place) -> Result<Arc<str>, ClusterError> {
     let secret = std::fs::read_to_string(&file)
         .map_err(|error| ClusterError::Start { message: format!("the secret in {file}: {error}") })?;
     Ok(secret.trim().into())
+}
+
+/// The certificates that the environment names, or those of the job's secret in a pod.
+pub(super) fn tls_of(place: &Place) -> Result<Option<Tls>, ClusterError> {
+    let is_in_pod = place.launcher == Launcher::Kubernetes && Path::new(SECRETS).join("cert.pem").exists();
+    let folder = env::var_os("PADDLE_TLS").map(PathBuf::from);
+    Tls::of(folder.or_else(|| is_in_pod.then(|| PathBuf::from(SECRETS))))
 }
 
 /// In the first process of a pod, runs this program again, and again when it fails, and ends with it: Kubernetes replaces a pod after

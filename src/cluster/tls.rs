@@ -1,10 +1,9 @@
 //! The certificates that the processes of a job show each other: `ca.pem`, `cert.pem` and `key.pem` in the folder that
-//! `PADDLE_TLS` names.
+//! `PADDLE_TLS` names, or that has the secret of a job on Kubernetes.
 //!
 //! Both sides show one, and take the other's if the job's CA has signed it for the name `paddle`. Addresses are not compared:
 //! those of processes that are started again somewhere are not known before.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,9 +26,9 @@ pub(super) struct Tls {
 }
 
 impl Tls {
-    /// Those that the environment names, if it names some.
-    pub(super) fn of_environment() -> Result<Option<Self>, ClusterError> {
-        env::var_os("PADDLE_TLS").map(|folder| Self::in_folder(Path::new(&folder))).transpose()
+    /// Those in a folder, if there is one.
+    pub(super) fn of(folder: Option<PathBuf>) -> Result<Option<Self>, ClusterError> {
+        folder.map(|folder| Self::in_folder(&folder)).transpose()
     }
 
     /// Those in a folder. What is none is an error.

@@ -1,6 +1,6 @@
 //! What stands for certificates in a program without them.
 
-use std::env;
+use std::path::PathBuf;
 
 use tonic::transport::{Endpoint, Server};
 
@@ -11,9 +11,9 @@ use super::ClusterError;
 pub(super) enum Tls {}
 
 impl Tls {
-    /// Errors if the environment names some: whoever wants certificates does not want to do without.
-    pub(super) fn of_environment() -> Result<Option<Self>, ClusterError> {
-        let Some(folder) = env::var_os("PADDLE_TLS") else { return Ok(None) };
+    /// Errors if there are some: whoever wants certificates does not want to do without.
+    pub(super) fn of(folder: Option<PathBuf>) -> Result<Option<Self>, ClusterError> {
+        let Some(folder) = folder else { return Ok(None) };
         let message = "this program was built without the feature `tls`".to_string();
         Err(ClusterError::Certificates { folder: folder.display().to_string(), message })
     }

@@ -9,6 +9,7 @@
 //! # Ok::<(), paddle_engines::kubernetes::KubernetesError>(())
 //! ```
 
+mod certificates;
 mod client;
 mod container;
 mod credentials;
@@ -18,6 +19,7 @@ mod follow;
 mod job;
 mod job_set;
 mod manifests;
+mod scale;
 mod train_job;
 
 pub use client::{Applied, Cluster};

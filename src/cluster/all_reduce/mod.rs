@@ -21,7 +21,7 @@ use self::children::{Children, Own};
 pub(crate) use self::group::GroupJob;
 use self::mesh::{Meeting, Mesh, address_of};
 pub(super) use self::passing::Passing;
-use super::ranks::{secret_of, towards};
+use super::ranks::{secret_of, tls_of, towards};
 use super::tls::Tls;
 use super::{Cluster, ClusterError, Kind};
 use crate::Error;
@@ -88,13 +88,8 @@ impl Cluster {
         let place = Place::of_group().map_err(|error| ClusterError::Rank { message: error.to_string() })?;
         let Some(place) = place else { return Ok(None) };
         let secret = secret_of(&place)?.to_string();
-        let (rank, size) = (place.rank as u32, place.size as u32);
-        Ok(Some(Self::of_group(
-            rank,
-            size,
-            Start::Launched { place, secret, tls: Tls::of_environment()? },
-            false,
-        )))
+        let (rank, size, tls) = (place.rank as u32, place.size as u32, tls_of(&place)?);
+        Ok(Some(Self::of_group(rank, size, Start::Launched { place, secret, tls }, false)))
     }
 
     /// Ranks that train as equals, as [`all_reduce`](Self::all_reduce) says, which are together already.

@@ -44,6 +44,7 @@ impl KubernetesJob {
             }
             Action::Status => print!("{}", show(&self.name, &self.status()?)),
             Action::Logs => self.logs(0, |line| println!("{line}"))?,
+            Action::Scale(trainers) => self.scale(trainers)?,
             Action::Stop => self.stop()?,
         }
         Ok(Made::Nothing)
@@ -64,16 +65,11 @@ impl KubernetesJob {
             Some(program) => program.clone(),
             None => own_program()?,
         };
-        let secret = random()?;
+        let secret = self.secret().file("secret", random()?.as_bytes()).certificates()?;
         let files: Vec<File> = File::certificates().into_iter().collect();
         block_on(|| async {
             let api = Api::connect(&who, self.namespace.as_deref()).await?;
-            let launch = Launch {
-                program: &program,
-                files: &files,
-                job: self.job(image, servers)?,
-                secret: self.secret(&secret),
-            };
+            let launch = Launch { program: &program, files: &files, job: self.job(image, servers)?, secret };
             let launched =
                 launch.start(&api, image, async |image, name| self.push(image, name).await).await?;
             let what = match launched.applied {

@@ -62,6 +62,8 @@ pub(super) enum Action {
     DryRun,
     Status,
     Logs,
+    /// It goes on with so many trainers.
+    Scale(u32),
     Stop,
 }
 
@@ -211,12 +213,13 @@ impl KubernetesJob {
         self.ask(async |api| api.stop(&self.name).await)
     }
 
-    /// Refuses, because an Indexed Job keeps its number of processes, and says what to do instead.
+    /// Has the job go on with so many trainers: it is ended, and made again where its newest checkpoint is. No bit depends on it. Who follows the
+    /// job is told that it is not there, and follows it again by a call with the new number.
     ///
     /// # Errors
-    /// Always [`ClusterError::Launch`].
-    pub fn scale(&self, processes: usize) -> Result<(), ClusterError> {
-        self.ask(async |api| api.scale(&self.name, processes))
+    /// [`ClusterError::Launch`] if there is no such job, if it has ended, or if the API server refuses.
+    pub fn scale(&self, trainers: u32) -> Result<(), ClusterError> {
+        self.ask(async |api| api.scale(&self.name, trainers as usize).await)
     }
 
     pub(super) fn trainers_wanted(&self) -> u32 {
@@ -226,7 +229,9 @@ impl KubernetesJob {
     /// The manifests, as they would be applied, without the contents of the secret. The image has no digest yet.
     pub(super) fn manifests(&self, servers: u32) -> Result<String, ClusterError> {
         let image = self.image.as_deref().unwrap_or(&self.name);
-        Ok(self.job(image, servers)?.manifests(&self.secret("")).and_then(|manifests| manifests.yaml())?)
+        let names = ["secret"].into_iter().chain(Secret::CERTIFICATES);
+        let secret = names.fold(self.secret(), |secret, name| secret.file(name, b""));
+        Ok(self.job(image, servers)?.manifests(&secret).and_then(|manifests| manifests.yaml())?)
     }
 
     /// The job, of an image.
@@ -242,11 +247,11 @@ impl KubernetesJob {
         Ok(job)
     }
 
-    /// What only the processes of the job know.
-    fn secret(&self, secret: &str) -> Secret {
+    /// What only the processes of the job know, beside what is drawn for each job.
+    fn secret(&self) -> Secret {
         let lines: String =
             self.store_options.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
-        Secret::default().file("secret", secret.as_bytes()).file("store", lines.as_bytes())
+        Secret::default().file("store", lines.as_bytes())
     }
 
     /// Who asks the API server.

@@ -15,6 +15,10 @@ impl KubernetesJob {
                     job
                 }
                 Some(("trainers", value)) => job.trainers(count(value)?),
+                Some(("scale", value)) => {
+                    job.action = Action::Scale(count(value)?);
+                    job
+                }
                 Some(("image", value)) => job.image(value),
                 Some(("store", value)) => job.store(value),
                 Some(("credentials", value)) => job.credentials(value),
@@ -56,7 +60,11 @@ mod tests {
         let (job, servers) = KubernetesJob::parse(word).unwrap();
         assert_eq!((servers, job.trainers, job.by_docker, job.action), (2, 4, true, Action::Status));
         assert_eq!((job.image.as_deref(), job.store.as_deref()), (Some("r.example/x"), Some("s3://b/p")));
-        for wrong in ["", ",servers=2", "x,servers=0", "x,servers=a", "x,colour=red", "x,fly"] {
+        let (job, _) = KubernetesJob::parse("ranking,credentials=k.pem,scale=7").unwrap();
+        assert_eq!(job.action, Action::Scale(7));
+        for wrong in
+            ["x,scale=0", "x,scale", "", ",servers=2", "x,servers=0", "x,servers=a", "x,colour=red", "x,fly"]
+        {
             assert!(KubernetesJob::parse(wrong).is_none(), "{wrong}");
         }
     }

@@ -1,5 +1,6 @@
 //! Certificates, made by the program `openssl`, of which some are wrong.
 
+use std::env;
 use std::net::SocketAddr;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, channel};
@@ -122,6 +123,27 @@ fn what_is_wrong_with_a_certificate_is_said_and_the_port_goes_on() {
     let said = String::from_utf8_lossy(&said.stderr).into_owned();
     assert!(said.contains("certificate required"), "{said}");
     assert_eq!(refusal(secure, good.as_ref()), None);
+}
+
+/// What a job on Kubernetes has in its secret.
+#[cfg(feature = "kubernetes")]
+#[test]
+fn the_processes_of_a_job_on_kubernetes_talk_to_each_other_and_to_no_other_job() {
+    let [own, other] = [(); 2].map(|()| {
+        let folder = Folder(env::temp_dir().join(format!("paddle-tls-{:016x}", number())));
+        fs::create_dir(&folder.0).unwrap();
+        let secret = paddle_engines::kubernetes::Secret::default().certificates().unwrap();
+        for (name, content) in secret.files() {
+            fs::write(folder.0.join(name), content).unwrap();
+        }
+        folder
+    });
+    let (_net, address, _came) = open(own.tls());
+    assert_eq!(refusal(address, own.tls().as_ref()), None);
+    let said = refusal(address, other.tls().as_ref()).expect("it is refused");
+    assert!(said.contains("its certificate is of another CA"), "{said}");
+    let said = refusal(address, None).expect("it is refused");
+    assert!(said.contains("it wants TLS"), "{said}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::difference::difference;
+use super::scale::{RUN, named_run, run_of};
 use super::{Credentials, KubernetesError, Manifests, NAME};
 
 /// A namespace of a cluster.
@@ -69,7 +70,7 @@ impl Cluster {
             if there.metadata.deletion_timestamp.is_some() {
                 return Err(KubernetesError::Ending { job: name.into() });
             }
-            let fields = difference(&manifests.job.spec, &there.spec);
+            let fields = difference(&of_run(&manifests.job, &there).spec, &there.spec);
             if fields.is_empty() {
                 return Ok(Applied::There);
             }
@@ -99,12 +100,12 @@ impl Cluster {
         self.delete::<Secret>(job, &now).await
     }
 
-    /// What tells a job from others that had its name before, or have it later.
+    /// What tells a job from others that had its name before, or have it later. It stays when the job is [scaled](Self::scale).
     ///
     /// # Errors
     /// [`KubernetesError::Missing`] if it is not there, and whatever the API server refuses.
     pub async fn id(&self, job: &str) -> Result<String, KubernetesError> {
-        let found = self.find(job).await?.and_then(|found| found.metadata.uid);
+        let found = self.find(job).await?.and_then(|found| run_of(&found));
         found.ok_or_else(|| KubernetesError::Missing { object: object::<IndexedJob>(job) })
     }
 
@@ -120,7 +121,7 @@ impl Cluster {
         found.map_err(|error| KubernetesError::of(object::<IndexedJob>(name), &error))
     }
 
-    async fn patch<K>(&self, name: &str, manifest: &K) -> Result<(), KubernetesError>
+    pub(super) async fn patch<K>(&self, name: &str, manifest: &K) -> Result<(), KubernetesError>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
         K: Clone + Debug + DeserializeOwned + Serialize,
@@ -132,7 +133,7 @@ impl Cluster {
         patched.map(|_| ()).map_err(|error| KubernetesError::of(object::<K>(name), &error))
     }
 
-    async fn delete<K>(&self, name: &str, how: &DeleteParams) -> Result<(), KubernetesError>
+    pub(super) async fn delete<K>(&self, name: &str, how: &DeleteParams) -> Result<(), KubernetesError>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
         K: Clone + Debug + DeserializeOwned,
@@ -143,6 +144,18 @@ impl Cluster {
             Err(error) => Err(KubernetesError::of(object::<K>(name), &error)),
         }
     }
+}
+
+/// A job as the one that is there, if it is another part of the same run.
+fn of_run(wanted: &IndexedJob, there: &IndexedJob) -> IndexedJob {
+    let mut wanted = wanted.clone();
+    let (Some(spec), Some(run)) = (&mut wanted.spec, named_run(there)) else { return wanted };
+    let containers = spec.template.spec.iter_mut().flat_map(|pod| &mut pod.containers);
+    let variables = containers.filter_map(|container| container.env.as_mut()).flatten();
+    for variable in variables.filter(|variable| variable.name == RUN) {
+        (variable.value, variable.value_from) = (Some(run.to_string()), None);
+    }
+    wanted
 }
 
 /// `Job mnist`.

@@ -19,6 +19,12 @@ pub enum KubernetesError {
         /// Why.
         reason: String,
     },
+    /// The certificates of a job cannot be made.
+    #[error("the certificates of the job cannot be made: {reason}")]
+    Certificates {
+        /// Why.
+        reason: String,
+    },
     /// The credentials cannot be used.
     #[error("{place}: {reason}")]
     Credentials {
@@ -88,6 +94,24 @@ pub enum KubernetesError {
         job: String,
         /// The fields in which it differs.
         fields: Vec<String>,
+    },
+    /// The job has ended, so it does not go on.
+    #[error("the job `{job}` has ended")]
+    Ended {
+        /// Its name.
+        job: String,
+    },
+    /// A job was deleted, to go on with other processes, and cannot be made again. What it has computed is in its store.
+    #[error(
+        "the job `{job}` was deleted and cannot be made again: {reason}; its checkpoints are in its store, in the folder `{job}/{run}`"
+    )]
+    NotMadeAgain {
+        /// Its name.
+        job: String,
+        /// What tells its run from others.
+        run: String,
+        /// Why not.
+        reason: String,
     },
     /// A job of this name is being deleted.
     #[error("the job `{job}` is being deleted; try again when its pods are gone")]

@@ -122,20 +122,6 @@ impl Cluster {
         Ok(())
     }
 
-    /// Refuses, because Kubernetes does: an Indexed Job can be made larger or smaller only together with its number of completions, and
-    /// a success policy forbids even that, because the ranks of a job say what each process does.
-    ///
-    /// # Errors
-    /// Always [`KubernetesError::Malformed`].
-    pub fn scale(&self, job: &str, processes: usize) -> Result<(), KubernetesError> {
-        Err(KubernetesError::Malformed {
-            field: "the number of processes",
-            found: format!("{processes} for the job `{job}`"),
-            expected: "the number that the job began with: stop it, and begin another from its checkpoint"
-                .into(),
-        })
-    }
-
     async fn look(&self, job: &str) -> Result<(Progress, String), KubernetesError> {
         let missing = || KubernetesError::Missing { object: object::<IndexedJob>(job) };
         let found = self.find(job).await?.ok_or_else(missing)?;
@@ -172,7 +158,8 @@ impl Cluster {
     }
 }
 
-fn outcome(job: &IndexedJob) -> Option<Outcome> {
+/// How a job has ended, if it has.
+pub(super) fn outcome(job: &IndexedJob) -> Option<Outcome> {
     let conditions = job.status.as_ref()?.conditions.as_ref()?;
     conditions.iter().filter(|condition| condition.status == "True").find_map(|condition| {
         match condition.type_.as_str() {

@@ -66,6 +66,11 @@ impl Secret {
         self.files.insert(name.into(), content.into());
         self
     }
+
+    /// The files, by name.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.files.iter().map(|(name, content)| (&name[..], &content[..]))
+    }
 }
 
 impl Job {

@@ -1,6 +1,6 @@
 //! Applying and stopping, by scripted exchanges.
 
-use paddle_engines::kubernetes::{Applied, KubernetesError, Manifests};
+use paddle_engines::kubernetes::{Applied, KubernetesError, Manifests, Secret};
 use serde_json::{Value, json};
 
 use crate::manifests::{job, secret};
@@ -63,7 +63,12 @@ fn patches() -> Vec<Exchange> {
             there(),
         ),
     ];
-    patches[0].body = Some(|body| assert_eq!(body["data"]["tls.key"], "aHVudGVyMg=="));
+    patches[0].body = Some(|body| {
+        assert_eq!(body["data"]["secret"], "aHVudGVyMg==");
+        // `-----BEGIN `.
+        let is_pem = |name| body["data"][name].as_str().unwrap().starts_with("LS0tLS1CRUdJTi");
+        assert!(Secret::CERTIFICATES.into_iter().all(is_pem));
+    });
     patches[5].body = Some(|body| {
         assert_eq!(body["apiVersion"], "batch/v1");
         assert_eq!(body["spec"]["successPolicy"]["rules"], json!([{"succeededIndexes": "0"}]));

@@ -5,4 +5,5 @@ mod cluster;
 mod credentials;
 mod follow;
 mod manifests;
+mod scale;
 mod script;

@@ -11,7 +11,8 @@ pub(crate) fn job() -> Job {
 }
 
 pub(crate) fn secret() -> Secret {
-    Secret::default().file("tls.key", b"hunter2").file("tls.crt", b"certificate")
+    let secret = Secret::default().file("secret", b"hunter2").file("store", b"AWS_REGION=here\n");
+    secret.certificates().unwrap()
 }
 
 fn everything() -> Job {
