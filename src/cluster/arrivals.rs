@@ -10,6 +10,7 @@ use prost::Message;
 
 use super::desc::ValuesDesc;
 use super::mail::Source;
+use super::traffic::Waits;
 
 /// What the thread of a trainer's machine says to that of its work about values.
 pub(super) enum Arrival {
@@ -25,6 +26,7 @@ pub(super) struct Arrivals(Arc<Mutex<State>>);
 
 struct State {
     from: Receiver<Arrival>,
+    waits: Waits,
     /// The task that is computed, and the newest one that is not wanted any more. Later ones have greater numbers.
     task: u64,
     cancelled: Option<u64>,
@@ -40,9 +42,10 @@ struct State {
 }
 
 impl Arrivals {
-    pub(super) fn new(from: Receiver<Arrival>) -> Self {
+    pub(super) fn new(from: Receiver<Arrival>, waits: Waits) -> Self {
         Arrivals(Arc::new(Mutex::new(State {
             from,
+            waits,
             task: 0,
             cancelled: None,
             complete: BTreeSet::new(),
@@ -124,7 +127,8 @@ impl Source for Arrivals {
                 }
                 return Ok(value);
             }
-            let arrival = state.from.recv().map_err(|_| failed("the trainer has ended"))?;
+            let arrival = state.waits.during(|| state.from.recv());
+            let arrival = arrival.map_err(|_| failed("the trainer has ended"))?;
             state.take(arrival);
         }
     }
@@ -158,7 +162,7 @@ mod tests {
 
     fn open() -> (Sender<Arrival>, Arrivals) {
         let (to, from) = channel();
-        (to, Arrivals::new(from))
+        (to, Arrivals::new(from, Waits::default()))
     }
 
     #[test]

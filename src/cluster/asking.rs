@@ -11,6 +11,7 @@ use paddle_core::plan::ExchangeError;
 use super::link::Input;
 use super::lookups::KnownRows;
 use super::mail::Rows;
+use super::traffic::Waits;
 
 /// The time within which a server gives rows of a table. Then the trainer computes anew what is still wanted.
 pub(super) const ROWS_WITHIN: Duration = Duration::from_millis(500);
@@ -24,6 +25,7 @@ pub(super) type Answer = Result<Vec<Bytes>, String>;
 /// Asks servers for rows, through the trainer's machine.
 pub(super) struct Asking {
     machine: Sender<Input>,
+    waits: Waits,
     /// What was asked ahead, by server.
     ahead: BTreeMap<u32, (Ids, Receiver<Answer>)>,
     /// What has come of it, by piece.
@@ -35,8 +37,8 @@ fn failed(message: impl Into<String>) -> ExchangeError {
 }
 
 impl Asking {
-    pub(super) fn new(machine: Sender<Input>) -> Self {
-        Asking { machine, ahead: BTreeMap::new(), known: BTreeMap::new() }
+    pub(super) fn new(machine: Sender<Input>, waits: Waits) -> Self {
+        Asking { machine, waits, ahead: BTreeMap::new(), known: BTreeMap::new() }
     }
 
     fn ask(&self, server: u32, pieces: Ids) -> Result<Receiver<Answer>, ExchangeError> {
@@ -59,7 +61,7 @@ fn hear(server: u32, count: usize, answered: &Receiver<Answer>) -> Result<Vec<By
 impl Rows for Asking {
     fn rows(&mut self, from: u32, piece: &str, ids: &[i64]) -> Result<Option<Bytes>, ExchangeError> {
         if let Some((pieces, answered)) = self.ahead.remove(&from) {
-            let rows = hear(from, pieces.len(), &answered)?;
+            let rows = self.waits.during(|| hear(from, pieces.len(), &answered))?;
             let known = pieces.into_iter().zip(rows);
             self.known.extend(known.map(|((piece, ids), elements)| (piece, KnownRows { ids, elements })));
         }
@@ -70,7 +72,7 @@ impl Rows for Asking {
             };
         }
         let answered = self.ask(from, vec![(piece.to_string(), ids.to_vec())])?;
-        Ok(hear(from, 1, &answered)?.pop())
+        Ok(self.waits.during(|| hear(from, 1, &answered))?.pop())
     }
 
     fn is_far(&self) -> bool {

@@ -138,6 +138,8 @@ fn metrics(status: &Status) -> String {
         })
         .collect();
     metric("bytes_total", "counter", "Bytes of frames, without what gRPC and TCP add.", &bytes);
+    let waited = one(status.traffic_of(Role::Trainer).waited_micros as f64 / 1e6);
+    metric("waited_seconds_total", "counter", "Time in which trainers waited for values.", &waited);
     let deaths: Vec<_> = status
         .deaths
         .iter()

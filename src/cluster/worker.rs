@@ -20,6 +20,7 @@ use super::link::{Frame, Input, Link};
 use super::mail::Outlet;
 use super::pieces::Pieces;
 use super::store::Store;
+use super::traffic::{Traffic, Waits};
 use crate::Error;
 
 /// A machine, whatever its role is.
@@ -54,8 +55,9 @@ pub(super) struct Worker<L> {
     servers: Vec<Process>,
     /// The version of the values with which the trainer computes.
     version: Option<u64>,
-    /// What comes for the task of a trainer.
+    /// What comes for the task of a trainer, and how long its work has waited for it.
     arrivals: Sender<Arrival>,
+    waits: Waits,
     /// The questions of the trainer's program that wait for an answer.
     asked: BTreeMap<u64, Asked>,
     questions: u64,
@@ -102,13 +104,16 @@ pub(super) fn run<L: Link>(
     };
     let back = to_self.clone();
     let (arrivals, arrived) = mpsc::channel();
+    let waits = Waits::default();
+    let of_work = waits.clone();
     let worker = std::thread::Builder::new().name(format!("work of {rank}")).spawn(move || {
         let _ending = Ending(back.clone());
         match is_server {
             true => serve(Pieces::new(backend, rank), &store, &works, &back),
             false => {
-                let arrivals = Arrivals::new(arrived);
-                train(Gradients::new(backend, Some(arrivals.clone())), &arrivals, &works, &back);
+                let arrivals = Arrivals::new(arrived, of_work.clone());
+                let gradients = Gradients::new(backend, Some(arrivals.clone()));
+                train(gradients, (&arrivals, &of_work), &works, &back);
             }
         }
     });
@@ -125,6 +130,7 @@ pub(super) fn run<L: Link>(
         servers: Vec::new(),
         version: None,
         arrivals,
+        waits,
         asked: BTreeMap::new(),
         questions: 0,
     };
@@ -190,7 +196,8 @@ impl<L: Link> Worker<L> {
                     Effect::Send { to, message } => {
                         if let Body::Heartbeat { .. } = message.body {
                             let message::Sender { role, rank, process: from, .. } = message.from;
-                            let traffic = self.link.traffic();
+                            let waited_micros = self.waits.micros();
+                            let traffic = Traffic { waited_micros, ..self.link.traffic() };
                             self.link.send(to, Frame::Traffic { from, role, rank, traffic });
                         }
                         self.link.send(to, Frame::Machine(message));
@@ -244,7 +251,12 @@ impl<L: Link> Worker<L> {
 }
 
 /// The work of a trainer.
-fn train(mut gradients: Gradients, arrivals: &Arrivals, works: &Receiver<Work>, back: &Sender<Input>) {
+fn train(
+    mut gradients: Gradients,
+    (arrivals, waits): (&Arrivals, &Waits),
+    works: &Receiver<Work>,
+    back: &Sender<Input>,
+) {
     let mut broken: BTreeMap<u32, String> = BTreeMap::new();
     // A task for which a server gave no rows: it may have lost the question, or be at another version for a while.
     let mut again: Option<Effect<Bytes>> = None;
@@ -263,7 +275,7 @@ fn train(mut gradients: Gradients, arrivals: &Arrivals, works: &Receiver<Work>, 
                 let learned = PlanDesc::decode(plan.program.clone())
                     .map_err(|error| error.to_string())
                     .and_then(|desc| {
-                        let rows = Box::new(Asking::new(back.clone()));
+                        let rows = Box::new(Asking::new(back.clone(), waits.clone()));
                         gradients.learn(plan.id, &desc, Some(rows)).map_err(|error| error.to_string())
                     });
                 if let Err(error) = learned {

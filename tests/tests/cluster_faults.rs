@@ -3,6 +3,7 @@
 //!
 //! By default one job on the loopback has one fault after the other. With `PADDLE_FAULTS=all` each role has each fault in a job of
 //! its own, in network namespaces, which needs root; `PADDLE_FAULTS=partition` is that fault alone. The last lines are a table.
+//! `PADDLE_FAULTS=overlap` measures how much of what goes over shaped links is hidden behind what is computed.
 //! `PADDLE_FAULTS=masters` are the deaths of masters that go on from the store, `certificates` a job that has some,
 //! and `etcd` one whose master is found there.
 
@@ -14,6 +15,8 @@ mod etcd;
 mod job;
 #[path = "cluster_faults/master.rs"]
 mod master;
+#[path = "cluster_faults/overlap.rs"]
+mod overlap;
 #[path = "cluster_faults/site.rs"]
 mod site;
 #[path = "cluster_faults/tls.rs"]
@@ -188,9 +191,9 @@ fn end(mut job: Job<'_>) -> u64 {
     steps
 }
 
-/// What the master says of a job.
-fn metrics(site: &Site) -> String {
-    let mut stream = TcpStream::connect(site.metrics()).unwrap();
+/// What the master says of a job at an address.
+fn metrics(address: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: master\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
@@ -211,7 +214,7 @@ fn accounts() {
     job.wait_for_steps(300, LIMIT);
     // The page lags behind by a moment.
     job.watch_for(Duration::from_millis(300));
-    let metrics = metrics(&site);
+    let metrics = metrics(&site.metrics());
     let value = |name: &str| -> f64 {
         let line = metrics.lines().find_map(|line| line.strip_prefix(&format!("paddle_{name} ")));
         line.unwrap_or_else(|| panic!("{name}: {metrics}")).parse().unwrap()
@@ -304,7 +307,7 @@ fn main() {
     // In servers and trainers it does not return.
     if let Some(cluster) = Cluster::ranks(SERVERS).unwrap() {
         let folder = PathBuf::from(std::env::var_os("PADDLE_FAULTS_FOLDER").unwrap());
-        if !master::run(&cluster, &folder) {
+        if !master::run(&cluster, &folder) && !overlap::run(&cluster, &folder) {
             run_master(&cluster, folder);
         }
         return;
@@ -332,6 +335,9 @@ fn main() {
             return some();
         }
     };
+    if wanted == "overlap" {
+        return overlap::table(&site);
+    }
     println!(
         "| fault | role | lasts, s | steps meanwhile | longest step, s | first step behind it, s | restarts | steps | bits | run, s |"
     );

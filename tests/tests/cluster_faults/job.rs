@@ -17,6 +17,8 @@ pub(crate) const COMMITS: &str = "commits";
 pub(crate) struct Job<'s> {
     site: &'s Site,
     folder: PathBuf,
+    /// The number of processes.
+    size: usize,
     /// By rank: the master, servers, trainers.
     children: Vec<Child>,
     /// Those in whose place another one was started while they stood still.
@@ -35,18 +37,29 @@ impl<'s> Job<'s> {
         passes: u32,
         settings: Vec<(&'static str, String)>,
     ) -> Self {
+        Self::of(site, name, (1 + SERVERS + TRAINERS) as usize, passes, settings)
+    }
+
+    /// A job of so many processes.
+    pub(crate) fn of(
+        site: &'s Site,
+        name: &str,
+        size: usize,
+        passes: u32,
+        settings: Vec<(&'static str, String)>,
+    ) -> Self {
         let folder = std::env::temp_dir().join(format!("paddle-faults-{}-{name}", std::process::id()));
         fs::create_dir_all(folder.join("store")).unwrap();
         fs::write(folder.join("secret"), "a secret of this job").unwrap();
         let (children, zombies) = (Vec::new(), Vec::new());
-        let mut job = Job { site, folder, children, zombies, passes, settings, restarts: 0 };
+        let mut job = Job { site, folder, size, children, zombies, passes, settings, restarts: 0 };
         job.start_all();
         job
     }
 
     /// Starts all processes.
     pub(crate) fn start_all(&mut self) {
-        self.children = (0..(1 + SERVERS + TRAINERS) as usize).map(|rank| self.spawn(rank)).collect();
+        self.children = (0..self.size).map(|rank| self.spawn(rank)).collect();
     }
 
     fn spawn(&self, rank: usize) -> Child {
@@ -55,7 +68,7 @@ impl<'s> Job<'s> {
         let mut command = self.site.command(rank);
         command
             .env("RANK", rank.to_string())
-            .env("WORLD_SIZE", (1 + SERVERS + TRAINERS).to_string())
+            .env("WORLD_SIZE", self.size.to_string())
             .env("MASTER_ADDR", address)
             .env("MASTER_PORT", port.to_string())
             .env("PADDLE_STORE", self.folder.join("store"))
