@@ -1,5 +1,7 @@
 //! Random changes to real programs and to our own: nothing panics, and what is read is well-formed.
 
+use std::path::Path;
+
 use paddle_core::convert::{from_wire, legalise, load, load_recorded, to_wire};
 use paddle_core::ops::Program;
 use paddle_core::text;
@@ -69,6 +71,21 @@ fn programs_of_paddlepaddle() {
         let desc = read(&shared.join("fixtures").join(name));
         let accepted = fuzz(&desc, None, rounds, 0x2545_f491_4f6c_dd1d ^ seed);
         assert!(0 < accepted && accepted < rounds, "{name}: {accepted} of {rounds} are read");
+    }
+}
+
+/// The operators of the cases that are in the repository.
+#[test]
+fn single_operators() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/tests/op_cases/kept");
+    let files = std::fs::read_dir(folder).expect("the cases are in the repository");
+    let mut programs: Vec<_> = files.map(|file| file.expect("it can be read").path()).collect();
+    programs.retain(|path| path.extension().is_some_and(|extension| extension == "pdprogram"));
+    programs.sort();
+    let rounds = 2_000 / programs.len();
+    for (path, seed) in programs.iter().zip(1..) {
+        let accepted = fuzz(&read(path), None, rounds, 0x51_7cc1_b727 ^ seed);
+        assert!(0 < accepted && accepted < rounds, "{path:?}: {accepted} of {rounds} are read");
     }
 }
 

@@ -3,6 +3,7 @@
 import numpy as np
 import paddle
 import paddle.nn.functional as F
+from paddle.base.layer_helper import LayerHelper
 
 random = np.random.RandomState(0)
 
@@ -52,6 +53,34 @@ def at_nodes(x, source, target):
     return [*sent, paddle.geometric.send_uv(x, x * 2.0, source, target, "mul")]
 
 
+def summed(value):
+    """What is chosen while a program runs has as many rows as it turns out."""
+    return [paddle.sum(value, 0), paddle.max(value * value, 0)]
+
+
+def segments(x, numbers):
+    """Segment 1 has no rows, and the last one has a number above theirs."""
+    kinds = (paddle.geometric.segment_sum, paddle.geometric.segment_mean, paddle.geometric.segment_max)
+    return [part for kind in kinds for part in summed(kind(x, numbers))]
+
+
+def chosen(x):
+    found, first, inverse, counts = paddle.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    return [inverse, *(part for value in (found, first, counts, paddle.bincount(x)) for part in summed(value))]
+
+
+def proposed(scores, moves, size):
+    place = np.stack(np.meshgrid(np.arange(5) * 8, np.arange(4) * 8), -1).reshape(4, 5, 1, 2)
+    sides = np.array([[16, 16], [24, 10]])
+    anchors = np.concatenate([place - sides / 2, place + sides / 2], -1).astype("float32")
+    kinds = dict(pre_nms_top_n=30, post_nms_top_n=6, nms_thresh=0.5, min_size=4.0, return_rois_num=True)
+    variances = paddle.full([4, 5, 2, 4], 0.5)
+    found = paddle.vision.ops.generate_proposals(
+        scores, moves, size, paddle.assign(anchors), variances, pixel_offset=True, **kinds
+    )
+    return [*summed(found[0]), *summed(found[1]), found[2]]
+
+
 def spectra(x):
     spectrum = paddle.fft.rfft(x, axis=1)
     return [
@@ -62,6 +91,15 @@ def spectra(x):
         paddle.real(paddle.fft.fft2(x, axes=(1, 2))),
         paddle.fft.irfft(spectrum * paddle.fft.rfft(x * 2.0, axis=1), axis=1),
     ]
+
+
+def rotated(x):
+    """Positions as angles of complex numbers."""
+    angle = paddle.outer(paddle.arange(3).astype("float32"), paddle.linspace(0.5, 1.5, 2))
+    pairs = paddle.as_complex(paddle.reshape(x, [0, 3, 2, 2]))
+    turn = paddle.unsqueeze(paddle.complex(paddle.cos(angle), paddle.sin(angle)), 0)
+    turned = paddle.scale(pairs * turn, 2.0) / paddle.full([2], 4.0)
+    return [paddle.as_real(turned), paddle.abs(paddle.reshape(turned, [-1, 6]))]
 
 
 def transposed_volumes(x):
@@ -137,17 +175,49 @@ def squares(x):
     return [paddle.inverse(x), paddle.linalg.det(x), paddle.linalg.matrix_power(x, 5), paddle.inverse(x[:, :2, 1:])]
 
 
-def first_versions(x):
-    """Operators that only older versions of PaddlePaddle write."""
-    from paddle.base.layer_helper import LayerHelper
+def of_kind(x):
+    """A function that appends operators on a value, of any kind."""
 
-    def operator(kind, inputs=None, **kinds):
+    def operator(kind, inputs=None, slot="Out", **attributes):
         helper = LayerHelper(kind)
-        inputs = {slot: [value] for slot, value in {"X": x, **(inputs or {})}.items()}
+        inputs = {name: [value] for name, value in {"X": x, **(inputs or {})}.items()}
         found = helper.create_variable_for_type_inference("float32")
-        helper.append_op(type=kind, inputs=inputs, outputs={"Out": [found]}, attrs=kinds)
+        helper.append_op(type=kind, inputs=inputs, outputs={slot: [found]}, attrs=attributes)
         return found
 
+    return operator
+
+
+def quantised(x):
+    """Numbers of which some are beyond the scales, and half of them between two whole ones."""
+    x = paddle.round(x * 16.0) / 16.0
+    operator, one, each = of_kind(x), paddle.full([1], 1.5), paddle.linspace(0.5, 1.5, 3)
+    found = []
+    for scale, axis in ((one, -1), (each, 1)):
+        kinds = dict(inputs={"Scale": scale, "ZeroPoint": scale * 0.0}, slot="Y", quant_axis=axis, is_test=True)
+        whole = operator("quantize_linear", bit_length=4, round_type=0, **kinds)
+        found += [whole, of_kind(whole)("dequantize_linear", bit_length=4, round_type=0, **kinds)]
+    return found
+
+
+def sizes(x):
+    """Parts and paddings by sizes that a batch has."""
+    table = paddle.reshape(paddle.linspace(0.0, 1.0, 40), [20, 2])
+    height, width = paddle.shape(x)[2], paddle.shape(x)[3]
+    return [
+        table[:height],
+        table[height:],
+        x[:, :, 1:height],
+        table[2 : width + 2],
+        F.pad(x, [2, 1, 1, 2], mode="reflect"),
+        F.pad(x, [2, 1, 9, 2], mode="replicate"),
+        F.pad(x, [2, 1, 1, 2], mode="circular"),
+    ]
+
+
+def first_versions(x):
+    """Operators that only older versions of PaddlePaddle write."""
+    operator = of_kind(x)
     channels = {"Scale": paddle.linspace(1.0, 2.0, 4), "Bias": paddle.linspace(-1.0, 1.0, 4)}
     return [
         operator("bilinear_interp", out_h=7, out_w=3, align_corners=False, align_mode=0, interp_method="bilinear"),
@@ -193,6 +263,7 @@ CASES = {
     "deformable_conv": (moved, floats(2, 4, 5, 6), floats(2, 36, 3, 3), floats(2, 18, 3, 3)),
     "graph_send": (at_nodes, floats(4, 3), ids(4, 6), np.array([0, 2, 2, 3, 0, 3])),
     "fft": (spectra, floats(2, 9, 6)),
+    "complex": (rotated, floats(2, 3, 4)),
     "conv3d_transpose": (transposed_volumes, floats(2, 4, 2, 3, 3)),
     "unpool": (pooled, floats(2, 3, 6, 4)),
     "frame": (framed, floats(2, 14)),
@@ -206,10 +277,22 @@ CASES = {
     "cross_entropy_weighted": (weighted, floats(3, 6), floats(3, 6)),
     "square_matrices": (squares, floats(2, 3, 3)),
     "first_versions": (first_versions, floats(2, 4, 5, 6)),
+    "quantize_linear": (quantised, floats(2, 3, 4)),
+    "sizes_of_images": (sizes, floats(2, 2, 4, 5)),
+    "segment_pool": (segments, floats(5, 2), np.array([0, 0, 2, 2, 7])),
+    "unique": (chosen, ids(6, 11)),
+    "generate_proposals": (proposed, floats(2, 2, 4, 5), floats(2, 8, 4, 5), np.array([[30, 38], [25, 40]], "float32")),
     "gather_tree": (beams, ids(9, 4, 2, 3), ids(3, 4, 2, 3)),
 }
 # Their first axes are no batch: the sizes of their inputs differ.
-FIXED = {"graph_send", "gather_tree", "index_put"}
+FIXED = {"segment_pool", "unique", "graph_send", "gather_tree", "index_put"}
+
+
+def shape(name, array):
+    """The shape that is declared, if another size than the first may vary, or none may."""
+    if name == "sizes_of_images":
+        return [-1, array.shape[1], -1, -1]
+    return array.shape if name in FIXED else None
 
 
 def registered(case):
@@ -217,7 +300,7 @@ def registered(case):
     for name, (function, *arrays) in CASES.items():
 
         def build(fed, name=name, function=function, arrays=arrays):
-            inputs = [fed(f"x{k}", array, shape=array.shape if name in FIXED else None) for k, array in enumerate(arrays)]
+            inputs = [fed(f"x{k}", array, shape=shape(name, array)) for k, array in enumerate(arrays)]
             found = function(*inputs)
             return list(found) if isinstance(found, (list, tuple)) else [found]
 

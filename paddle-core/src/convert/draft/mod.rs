@@ -13,6 +13,7 @@
 //! | `placed.rs` | values some of whose elements are replaced, or added to |
 //! | `recurrent.rs` | layers of recurrent units |
 //! | `regions.rs` | parts of images as images of one size |
+//! | `rounded.rs` | numbers that are rounded to even ones |
 //! | `sampled.rs` | elements of images at places between them |
 //! | `scanned.rs` | running combinations along an axis |
 //! | `units.rs` | one step of such units |
@@ -32,6 +33,7 @@ mod placed;
 mod recurrent;
 mod regions;
 mod resampled;
+mod rounded;
 mod sampled;
 mod scanned;
 mod shapes;

@@ -3,7 +3,9 @@
 use super::{At, Draft};
 use crate::convert::from_wire::Fault;
 use crate::convert::types::{is_small_product, product};
-use crate::ops::{AssignValue, Gather, Number, Pad, PadMode, Reshape, Tile};
+use crate::ops::{
+    AssignValue, BinaryKind, Gather, Number, Pad, PadMode, Range, Reshape, Tile, Unary, UnaryKind,
+};
 use crate::program::{Answer, DType, Dim, Type, VarId};
 
 /// The most positions along an axis that are listed: a few bytes could ask for many.
@@ -115,7 +117,7 @@ impl At<'_> {
     }
 
     /// Pads with a constant, or in a mode with elements of the value itself, which are gathered axis by axis. There are two
-    /// numbers for each axis. `None` if a size has to be known and is not, or is too small.
+    /// numbers for each axis. `None` if a size is too small.
     pub(in crate::convert) fn padded(
         &mut self,
         x: VarId,
@@ -125,12 +127,18 @@ impl At<'_> {
     ) -> Result<Option<VarId>, Fault> {
         let Some(mode) = mode else { return self.emit(Pad { paddings, pad_value }, &[x]).map(Some) };
         let rows = usize::from(self.ty(x).rows.is_some());
-        let mut all = Vec::new();
+        let (mut all, mut unknown) = (Vec::new(), Vec::new());
         for (axis, &[before, behind]) in paddings.as_chunks::<2>().0.iter().enumerate() {
             if (before, behind) == (0, 0) {
                 continue;
             }
-            let size = axis.checked_sub(rows).and_then(|at| self.ty(x).dims.get(at)?.constant());
+            let size = axis.checked_sub(rows).and_then(|at| self.ty(x).dims.get(at)).cloned();
+            let sides = before.min(behind) >= 0 && before.max(behind) < MOST_POSITIONS;
+            if let Some(size) = size.as_ref().filter(|size| size.constant().is_none() && sides) {
+                unknown.push((axis as i64, size.clone(), [before, behind]));
+                continue;
+            }
+            let size = size.and_then(|size| size.constant());
             let size = size.filter(|size| [*size, before, behind].iter().all(|&part| part < MOST_POSITIONS));
             let Some(positions) = size.and_then(|size| mode.positions(size, before, behind)) else {
                 return Ok(None);
@@ -141,7 +149,38 @@ impl At<'_> {
         for (axis, positions) in all {
             value = self.picked(value, axis, positions)?;
         }
+        for (axis, size, sides) in unknown {
+            let positions = self.padded_positions(&size, sides, mode)?;
+            value = self.emit(Gather { axis }, &[value, positions])?;
+        }
         Ok(Some(value))
+    }
+
+    /// The positions of a padded axis whose size is known when a batch is fed. An axis that is too short is an error then.
+    fn padded_positions(
+        &mut self,
+        size: &Dim,
+        [before, behind]: [i64; 2],
+        mode: PadMode,
+    ) -> Result<VarId, Fault> {
+        let overflow = || Fault::Size { message: "a value would be of a size that overflows".into() };
+        let all = (size + &Dim::from(before + behind)).map_err(|_| overflow())?;
+        let list = Type { dtype: DType::I64, rows: None, dims: vec![all] };
+        let place = Range { start: Number::Int(-before), step: Number::Int(1), ty: list };
+        let place = self.emit(place, &[])?;
+        let size = self.size_as(size, DType::I64)?;
+        let (last, zero) = (self.scaled(size, 1.0, -1.0)?, self.number(0.0, DType::I64)?);
+        match mode {
+            PadMode::Reflect => {
+                // Mirrored at the first element, then at the last.
+                let place = self.emit(Unary::of(UnaryKind::Abs), &[place])?;
+                let beyond = self.binary(BinaryKind::Sub, last, place)?;
+                let beyond = self.emit(Unary::of(UnaryKind::Abs), &[beyond])?;
+                self.binary(BinaryKind::Sub, last, beyond)
+            }
+            PadMode::Replicate => self.clamped(place, zero, last),
+            PadMode::Circular => self.binary(BinaryKind::Mod, place, size),
+        }
     }
 
     /// The elements at these positions along an axis.

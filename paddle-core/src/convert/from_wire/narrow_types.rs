@@ -12,10 +12,11 @@ use crate::program::DType;
 use crate::wire::{TensorRecord, VarKind};
 
 /// Operators that compute nothing: they move, compare or convert elements.
-const KEEPING: [&str; 28] = [
+const KEEPING: [&str; 29] = [
     "assign",
     "cast",
     "concat",
+    "dequantize_linear",
     "equal",
     "expand_v2",
     "feed",

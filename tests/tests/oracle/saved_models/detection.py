@@ -466,3 +466,33 @@ class chosen_rows(nn.Layer):
     def forward(self, x, y):
         places = paddle.nonzero(paddle.squeeze(y, 1) > 0.0)
         return places, paddle.gather(x, places), paddle.masked_select(x, x > 0.5), paddle.nonzero(x > 1.0)
+
+
+def of_image(rows, spec):
+    if spec.name == "size":
+        return np.tile(np.array([[62.0, 60.0]], "float32"), (rows, 1))
+    return np.random.RandomState(rows).randn(rows, 3, 64, 64).astype("float32")
+
+
+@model(S(None, 3, 64, 64), S(None, 2, name="size"), feeds=of_image)
+class proposals(nn.Layer):
+    """The first stage of a detector, and regions of what it proposes."""
+
+    def __init__(self):
+        super().__init__()
+        self.trunk = nn.Sequential(nn.Conv2D(3, 8, 3, 4, 1), nn.ReLU(), nn.Conv2D(8, 8, 3, 2, 1), nn.ReLU())
+        self.score, self.move, self.head = nn.Conv2D(8, 3, 1), nn.Conv2D(8, 12, 1), nn.Linear(32, 5)
+        sides = np.array([[16, 16], [24, 12], [12, 24]], "float32")
+        place = np.stack(np.meshgrid(np.arange(8) * 8, np.arange(8) * 8), -1).reshape(8, 8, 1, 2) + 4
+        anchors = np.concatenate([place - sides / 2, place + sides / 2], -1).astype("float32")
+        self.register_buffer("anchors", paddle.to_tensor(anchors))
+        self.register_buffer("spread", paddle.full([8, 8, 3, 4], 0.5))
+
+    def forward(self, x, size):
+        maps = self.trunk(x)
+        boxes, scores, counts = ops.generate_proposals(
+            F.sigmoid(self.score(maps)), self.move(maps), size, self.anchors, self.spread,
+            pre_nms_top_n=100, post_nms_top_n=9, nms_thresh=0.6, min_size=3.0, return_rois_num=True,
+        )  # fmt: skip
+        regions = ops.roi_align(maps, boxes, paddle.reshape(counts, [-1]), 2, 0.125, aligned=True)
+        return boxes, scores, F.softmax(self.head(paddle.flatten(regions, 1)))

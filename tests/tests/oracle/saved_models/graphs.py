@@ -5,20 +5,10 @@ import paddle
 import paddle.nn.functional as F
 from paddle import nn
 
-from registry import BATCHES, MODELS, S
+from registry import S, model
 
 random = np.random.RandomState(1)
 EDGES = (S(None, dtype="int64", name="src"), S(None, dtype="int64", name="dst"))
-
-
-def model(*specs, feeds):
-    """Registers a model that is fed in its own way."""
-
-    def register(cls):
-        MODELS[cls.__name__] = (cls, specs, feeds, BATCHES)
-        return cls
-
-    return register
 
 
 def edges(rows, spec):

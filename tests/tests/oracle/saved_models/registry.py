@@ -6,11 +6,11 @@ BATCHES = (1, 3, 32)
 MODELS = {}
 
 
-def model(*specs):
-    """Registers a model with these inputs."""
+def model(*specs, feeds=None):
+    """Registers a model with these inputs, which `feeds` gives for a number of rows and the description of one."""
 
     def register(cls):
-        MODELS[cls.__name__] = (cls, specs, None, BATCHES)
+        MODELS[cls.__name__] = (cls, specs, feeds, BATCHES)
         return cls
 
     return register

@@ -51,17 +51,7 @@ impl Node<'_, '_> {
 
     /// The nearest whole number; of two, the even one.
     pub(super) fn rounded(&mut self, x: VarId) -> Result<VarId, Fault> {
-        let dtype = self.ty(x).dtype;
-        let nearest = self.emit(Unary::of(UnaryKind::Round), &[x])?;
-        let whole = self.emit(Unary::of(UnaryKind::Trunc), &[x])?;
-        let rest = self.emit(Binary { kind: BinaryKind::Sub }, &[x, whole])?;
-        let rest = self.emit(Unary::of(UnaryKind::Abs), &[rest])?;
-        let half = self.fill(0.5, dtype)?;
-        let is_between = self.emit(Compare { kind: CompareKind::Equal }, &[rest, half])?;
-        let even = self.emit(Scale { scale: 0.5, bias: 0.0 }, &[x])?;
-        let even = self.emit(Unary::of(UnaryKind::Round), &[even])?;
-        let even = self.emit(Scale { scale: 2.0, bias: 0.0 }, &[even])?;
-        self.emit(Select, &[is_between, even, nearest])
+        self.at().rounded_to_even(x)
     }
 
     /// Bounds that are computed are values like any other.

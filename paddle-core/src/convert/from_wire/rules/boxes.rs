@@ -245,7 +245,7 @@ impl At<'_> {
     }
 
     /// The boxes of codes `[.., priors, 4]`.
-    fn decoded(
+    pub(super) fn decoded(
         &mut self,
         code: VarId,
         prior: VarId,

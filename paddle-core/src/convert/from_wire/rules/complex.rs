@@ -2,11 +2,11 @@
 //! need; all other operators of complex numbers are refused.
 
 use crate::convert::draft::At;
-use crate::convert::from_wire::{ConvertError, Fault, Reading, VariableFault};
+use crate::convert::from_wire::{ConvertError, Fault, Reading, VariableFault, one};
 use crate::convert::types::product;
 use crate::ops::{
     Assign, AssignValue, BinaryKind, Cast, Compare, CompareKind, Concat, Fill, Matmul, Number, Range, Reduce,
-    ReduceKind, Select, Transpose, Unary, UnaryKind,
+    ReduceKind, Scale, Select, Transpose, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, Type, VarId};
 use crate::wire::VarKind;
@@ -15,7 +15,7 @@ use crate::wire::VarKind;
 const MOST: i64 = 1 << 13;
 
 /// Operators that have a rule for complex numbers.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 19] = [
     "abs",
     "angle",
     "as_complex",
@@ -23,6 +23,7 @@ const KNOWN: [&str; 15] = [
     "complex",
     "conj",
     "elementwise_add",
+    "elementwise_div",
     "elementwise_mul",
     "elementwise_sub",
     "fft_c2c",
@@ -30,7 +31,10 @@ const KNOWN: [&str; 15] = [
     "fft_r2c",
     "imag",
     "real",
+    "reshape2",
+    "scale",
     "transpose2",
+    "unsqueeze2",
 ];
 
 impl Reading<'_, '_> {
@@ -64,6 +68,11 @@ impl Reading<'_, '_> {
     /// An operator of complex numbers.
     pub(super) fn of_complex(&mut self) -> Result<bool, ConvertError> {
         let desc = self.desc;
+        for name in desc.inputs.iter().flat_map(|slot| &slot.arguments).filter(|name| self.is_complex(name)) {
+            if self.ty(self.read(name)?).dims.last().and_then(Dim::constant) != Some(2) {
+                return self.lacks("an input is declared to be of complex numbers, and is of others");
+            }
+        }
         match desc.r#type.as_str() {
             "fft_r2c" | "fft_c2c" | "fft_c2r" => self.spectrum(),
             "as_complex" | "as_real" => {
@@ -80,7 +89,7 @@ impl Reading<'_, '_> {
                 let rank = self.ty(x).rank() as i64;
                 let axes = self.desc.attr_longs("axis")?.unwrap_or_default().into_iter();
                 let mut perm: Vec<i64> =
-                    axes.map(|axis| if axis < 0 { axis + rank - 1 } else { axis }).collect();
+                    axes.map(|axis| if axis < 0 { axis.saturating_add(rank - 1) } else { axis }).collect();
                 perm.push(rank - 1);
                 if self.ty(x).rows.is_some() && perm[0] != 0 {
                     return Ok(false);
@@ -88,9 +97,46 @@ impl Reading<'_, '_> {
                 let turned = self.at().permuted(x, &perm);
                 self.tried(turned.map(Ok), "Out")
             }
-            "elementwise_add" | "elementwise_sub" | "elementwise_mul" => self.complex_arithmetic(),
+            "elementwise_add" | "elementwise_sub" | "elementwise_mul" | "elementwise_div" => {
+                self.complex_arithmetic()
+            }
+            "reshape2" | "unsqueeze2" => self.shaped_complex(),
+            "scale" => {
+                let (x, Scale { scale, bias }) = (self.input("X")?, self.attributes_of()?);
+                if bias != 0.0 || self.has(&["ScaleTensor"]) {
+                    return self.lacks("it adds to complex numbers, or its factor is an input");
+                }
+                self.out(Scale { scale, bias }, &[x])
+            }
             _ => self.part_of_complex(),
         }
+    }
+
+    /// Another shape, behind which the pairs stay.
+    fn shaped_complex(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let pair = Dim::from(2);
+        let dims = if self.desc.r#type == "reshape2" {
+            let Some(mut shape) = self.dims("shape", "Shape", "ShapeTensor")? else { return Ok(false) };
+            shape.push(pair);
+            self.reader.draft.reshaped(x, &shape, true)?
+        } else {
+            let Some(axes) = self.numbers("axes", "AxesTensor", "AxesTensorList")? else { return Ok(false) };
+            let rows = usize::from(self.ty(x).rows.is_some());
+            let mut dims = self.ty(x).dims.clone();
+            for axis in axes {
+                // Without the pairs, there are so many places for a new axis.
+                let places = (dims.len() + rows) as i64;
+                let axis = if axis < 0 { axis.saturating_add(places) } else { axis };
+                let at = usize::try_from(axis).ok().and_then(|axis| axis.checked_sub(rows));
+                let Some(at) = at.filter(|&at| at < dims.len()) else { return Ok(false) };
+                dims.insert(at, Dim::from(1));
+            }
+            Some(dims)
+        };
+        let Some(dims) = dims else { return Ok(false) };
+        let shaped = self.at().shaped(x, dims);
+        self.tried(shaped.map(Ok), "Out")
     }
 
     /// A real value that is made of each complex number, or its conjugate.
@@ -142,10 +188,13 @@ impl Reading<'_, '_> {
 
     /// A sum, difference or product, of which one value may be real.
     fn complex_arithmetic(&mut self) -> Result<bool, ConvertError> {
-        let names = [&self.desc.input("X")[0], &self.desc.input("Y")[0]];
+        let names = [one(self.desc.input("X"), "X")?, one(self.desc.input("Y"), "Y")?];
         let are_complex = names.map(|name| self.is_complex(name));
         if self.desc.attr_long("axis")?.unwrap_or(-1) != -1 {
             return self.lacks("it aligns complex numbers at an axis");
+        }
+        if self.desc.r#type == "elementwise_div" && are_complex[1] {
+            return self.lacks("it divides by complex numbers");
         }
         let mut values = [self.input("X")?, self.input("Y")?];
         let kind = self.desc.r#type.clone();
@@ -154,7 +203,7 @@ impl Reading<'_, '_> {
             if is_complex {
                 continue;
             }
-            *value = if kind == "elementwise_mul" {
+            *value = if matches!(kind.as_str(), "elementwise_mul" | "elementwise_div") {
                 let dims = [&at.ty(*value).dims[..], &[Dim::from(1)]].concat();
                 at.shaped(*value, dims)?
             } else {
@@ -166,6 +215,7 @@ impl Reading<'_, '_> {
         let out = match kind.as_str() {
             "elementwise_add" => at.binary(BinaryKind::Add, x, y),
             "elementwise_sub" => at.binary(BinaryKind::Sub, x, y),
+            "elementwise_div" => at.binary(BinaryKind::Div, x, y),
             _ if are_complex != [true; 2] => at.binary(BinaryKind::Mul, x, y),
             _ => {
                 let [a, b, c, d] = [at.half(x, 0)?, at.half(x, 1)?, at.half(y, 0)?, at.half(y, 1)?];

@@ -166,7 +166,7 @@ impl Reading<'_, '_> {
             }
             axes.push(axis as i64);
             starts.push(start);
-            ends.push(if size < 0 { i64::MAX } else { start + size });
+            ends.push(if size < 0 { i64::MAX } else { start.saturating_add(size) });
         }
         if axes.first() == Some(&0) && self.ty(x).rows.is_some() {
             return Ok(false);

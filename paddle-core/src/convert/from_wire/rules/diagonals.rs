@@ -103,8 +103,8 @@ impl Reading<'_, '_> {
         let (Some(tall), Some(wide)) = (at.constant_size(x, first), at.constant_size(x, second)) else {
             return Ok(Err("the sizes of its matrices are not known"));
         };
-        let [below, right] = [(-offset).max(0), offset.max(0)];
-        let count = (tall - below).min(wide - right);
+        let [below, right] = [offset.saturating_neg().max(0), offset.max(0)];
+        let count = tall.saturating_sub(below).min(wide.saturating_sub(right));
         if count < 1 || tall.saturating_mul(wide) > MOST_POSITIONS {
             return Ok(Err("its diagonal has no elements, or its matrices are too large"));
         }
@@ -130,7 +130,8 @@ impl Reading<'_, '_> {
         if first == second || first.max(second) > rank || first.min(second) < rows {
             return Ok(false);
         }
-        let Some(size) = self.at().constant_size(x, rank - 1) else {
+        let last = rank.saturating_sub(1);
+        let Some(size) = self.at().constant_size(x, last) else {
             return self.lacks("the size of its lists is not known");
         };
         let Some(order) = size.checked_add(offset.saturating_abs()) else { return Ok(false) };
@@ -172,7 +173,8 @@ impl Reading<'_, '_> {
         }
         let all = (0..tall).flat_map(|row| (0..wide).map(move |column| (row, column)));
         let is_inside = |&(row, column): &(i64, i64)| {
-            if lower { column <= row + offset } else { column >= row + offset }
+            let on = row.saturating_add(offset);
+            if lower { column <= on } else { column >= on }
         };
         let (rows, columns): (Vec<i64>, Vec<i64>) = all.filter(is_inside).unzip();
         let ty = Type::new(dtype, [2, rows.len() as i64]);

@@ -77,7 +77,7 @@ impl Reading<'_, '_> {
         };
         let is_last = self.desc.attr_long("axis")?.unwrap_or(-1) != 0;
         let rank = self.ty(x).rank();
-        let axis = if is_last { rank - 1 } else { 0 };
+        let axis = if is_last { rank.saturating_sub(1) } else { 0 };
         let Some(size) = self.at().constant_size(x, axis) else {
             return self.lacks("the length of its signals is not known");
         };
@@ -105,6 +105,9 @@ impl Reading<'_, '_> {
         let Some(hop) = self.desc.attr_long("hop_length")? else { return Ok(false) };
         let ty = self.ty(x).clone();
         let is_last = self.desc.attr_long("axis")?.unwrap_or(-1) != 0;
+        if ty.rank() < 2 {
+            return self.lacks("it has no parts");
+        }
         if !is_last {
             if ty.rows.is_some() {
                 return Ok(false);
@@ -122,7 +125,8 @@ impl Reading<'_, '_> {
         if hop < 1 || length < 1 || count < 1 {
             return Ok(false);
         }
-        let size = (count - 1) * hop + length;
+        let size = (count - 1).checked_mul(hop).and_then(|last| last.checked_add(length));
+        let Some(size) = size else { return self.lacks("its signals are too long") };
         let dims = self.ty(x).dims.clone();
         let before = dims[..dims.len() - 2].to_vec();
         let mut at = self.at();

@@ -86,7 +86,8 @@ impl Reading<'_, '_> {
     /// Rows with the same number, which follow each other, combined. There are as many results as the last number says.
     pub(super) fn segment_pool(&mut self) -> Result<bool, ConvertError> {
         let (x, numbers) = (self.input("X")?, self.ids("SegmentIds")?);
-        if self.ty(x).rows.is_some() || self.ty(numbers).rows.is_some() || self.ty(numbers).dims.len() != 1 {
+        let (of, numbered) = (self.ty(x), self.ty(numbers));
+        if of.rows.is_some() || of.dims.is_empty() || numbered.rows.is_some() || numbered.dims.len() != 1 {
             return Ok(false);
         }
         let kind = self.desc.attr_string("pooltype")?.unwrap_or("SUM").to_string();

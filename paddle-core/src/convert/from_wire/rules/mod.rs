@@ -32,7 +32,9 @@ mod normalisation;
 mod padded_sequences;
 mod pairs;
 mod prior_boxes;
+mod proposals;
 mod puts;
+mod quantised;
 mod random;
 mod recurrent;
 mod recurrent_sequences;
@@ -278,6 +280,12 @@ fn rule(name: &str) -> Option<Rule> {
         "conv3d_transpose"                                                  => |x| x.conv3d_transpose(),
         "as_complex" | "as_real" | "complex" | "fft_c2c" | "fft_c2r" | "fft_r2c" => |x| x.of_complex(),
         "masked_fill"                                                       => |x| x.masked_fill(),
+        "quantize_linear"                                                   => |x| x.quantize_linear(),
+        "dequantize_linear"                                                 => |x| x.dequantize_linear(),
+        "fake_quantize_dequantize_moving_average_abs_max"                   => |x| x.fake_quantize_dequantize(),
+        "fake_quantize_dequantize_abs_max"                                  => |x| x.fake_quantize_dequantize(),
+        "fake_channel_wise_quantize_dequantize_abs_max"                     => |x| x.fake_quantize_dequantize(),
+        "generate_proposals_v2"                                             => |x| x.generate_proposals(),
         // Our own operators.
         "rust.range"                                                        => |x| x.own_range(),
         "rust.if"                                                           => control_flow::read_if,

@@ -176,6 +176,9 @@ impl Reading<'_, '_> {
     pub(super) fn bilinear_tensor_product(&mut self) -> Result<bool, ConvertError> {
         let (x, y, weight) = (self.input("X")?, self.input("Y")?, self.input("Weight")?);
         let [count, wide, deep] = &self.ty(weight).dims.clone()[..] else { return Ok(false) };
+        if self.ty(x).rank() != 2 {
+            return self.lacks("its values are no rows of numbers");
+        }
         let rows = usize::from(self.ty(x).rows.is_some());
         let before = self.ty(x).dims[..1 - rows].to_vec();
         let mut at = self.at();
@@ -283,7 +286,7 @@ impl Reading<'_, '_> {
         if shards < 1 || all < 1 {
             return self.lacks("it has no shards");
         }
-        let size = (all + shards - 1) / shards;
+        let size = all / shards + i64::from(all % shards != 0);
         let dtype = self.ty(x).dtype;
         let mut at = self.at();
         let value = |at: &mut At<'_>, number: i64| {

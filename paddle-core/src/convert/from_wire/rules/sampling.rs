@@ -63,6 +63,9 @@ impl Reading<'_, '_> {
             return self.lacks("its result has no height and width");
         };
         let rows = usize::from(self.ty(theta).rows.is_some());
+        if self.ty(theta).rank() != 3 {
+            return self.lacks("it has no matrices");
+        }
         let matrix = &self.ty(theta).dims[1 - rows..];
         if matrix.iter().map(Dim::constant).ne([Some(2), Some(3)]) {
             return self.lacks("its matrices are not of two rows and three columns");
@@ -132,7 +135,8 @@ impl Reading<'_, '_> {
         let (Some(channels), [_, _, _], [_, down, across]) = (of[0].constant(), &of[..], &to[..]) else {
             return self.lacks("its images or offsets have not four dimensions");
         };
-        if channels % offset_groups != 0
+        if channels < 1
+            || channels % offset_groups != 0
             || channels % groups != 0
             || filters % groups != 0
             || each != channels / groups
@@ -158,8 +162,7 @@ impl Reading<'_, '_> {
                 let first = at.counted(window, 1 + axis, 3, dtype)?;
                 let first = at.scaled(first, strides[axis] as f64, -paddings[axis] as f64)?;
                 let of_element: Vec<f64> = (0..elements)
-                    .map(|element| [element / wide, element % wide][axis] * dilations[axis])
-                    .map(|place| place as f64)
+                    .map(|element| [element / wide, element % wide][axis] as f64 * dilations[axis] as f64)
                     .collect();
                 let of_element = at.numbers(&of_element, Type::new(dtype, [elements, 1, 1]))?;
                 let place = at.binary(BinaryKind::Add, own, first)?;

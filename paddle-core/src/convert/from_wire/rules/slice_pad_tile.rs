@@ -6,8 +6,8 @@ use crate::convert::draft::{MOST_POSITIONS, positions_of};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::{is_small_product, parse_dim, product};
 use crate::ops::{
-    AssignValue, BinaryKind, Cast, Concat, Expand, Gather, Number, PadMode, Range, Reshape, Scale, Slice,
-    SliceGrad, Tile,
+    Assign, AssignValue, BinaryKind, Cast, Concat, Expand, Gather, Number, PadMode, Range, Reshape, Scale,
+    Slice, SliceGrad, Tile,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -35,6 +35,11 @@ impl Reading<'_, '_> {
         {
             return self.element(input, axis as i64);
         }
+        if let (Some(axes), Some([]), "slice", true) =
+            (&axes, gone.as_deref(), self.desc.r#type.as_str(), starts.is_none() || ends.is_none())
+        {
+            return self.slice_of_sizes(input, axes);
+        }
         let (Some(axes), Some(gone), Some(starts), Some(ends), Some(strides)) =
             (axes, gone, starts, ends, strides)
         else {
@@ -52,6 +57,46 @@ impl Reading<'_, '_> {
         let left = self.ty(part).dims.iter().enumerate().filter(|(i, _)| !gone.contains(&(i + rows)));
         let dims = left.map(|(_, dim)| dim.clone()).collect();
         self.out(Reshape { dims }, &[part])
+    }
+
+    /// A part whose bounds are sizes that are known when a batch is fed, as that of a table of positions is.
+    fn slice_of_sizes(&mut self, x: VarId, axes: &[usize]) -> Result<bool, ConvertError> {
+        let starts = self.dims("starts", "StartsTensor", "StartsTensorList")?;
+        let ends = self.dims("ends", "EndsTensor", "EndsTensorList")?;
+        let (Some(starts), Some(ends)) = (starts, ends) else {
+            return self.lacks("its bounds are computed, and are no sizes");
+        };
+        if starts.len() != axes.len() || ends.len() != axes.len() {
+            return Ok(false);
+        }
+        let mut value = x;
+        for (&axis, (start, end)) in axes.iter().zip(starts.iter().zip(&ends)) {
+            let size = self.reader.draft.program.shape(self.ty(x))[axis].clone();
+            // What is below 0 counts from the end, and what is far away is the end.
+            let bound = |bound: &Dim| match bound.constant() {
+                Some(far) if far >= i64::from(i32::MAX) => Ok(size.clone()),
+                Some(below) if below < 0 => &size + &Dim::from(below),
+                _ => Ok(bound.clone()),
+            };
+            let parts = bound(start).and_then(|start| Ok((bound(end)?, start)));
+            let parts = parts.map(|(end, start)| (&end - &start, start));
+            let Ok((Ok(length), start)) = parts else { return Ok(false) };
+            if start.constant() == Some(0) && length == size {
+                continue;
+            }
+            let list = Type { dtype: DType::I64, rows: None, dims: vec![length] };
+            let mut at = self.at();
+            let mut places = at.emit(Range { start: Number::Int(0), step: Number::Int(1), ty: list }, &[])?;
+            if start.constant() != Some(0) {
+                let start = at.size_as(&start, DType::I64)?;
+                places = at.binary(BinaryKind::Add, places, start)?;
+            }
+            value = at.emit(Gather { axis: axis as i64 }, &[value, places])?;
+        }
+        match value == x {
+            true => self.out(Assign, &[x]),
+            false => self.out_value(value),
+        }
     }
 
     /// The elements along an axis at a place that is computed. The end is the place behind it.
@@ -126,7 +171,7 @@ impl Reading<'_, '_> {
             _ => return Ok(false),
         };
         match self.at().padded(x, paddings, pad_value, mode)? {
-            Some(padded) if padded == x => self.out(crate::ops::Assign, &[x]),
+            Some(padded) if padded == x => self.out(Assign, &[x]),
             Some(padded) => self.out_value(padded),
             None => Ok(false),
         }
@@ -190,7 +235,7 @@ impl Reading<'_, '_> {
             return Ok(false);
         }
         if axes.is_empty() {
-            return self.out(crate::ops::Assign, &[x]);
+            return self.out(Assign, &[x]);
         }
         let rows = usize::from(from.rows.is_some());
         let kept = (lead + rows..to.rank()).filter(|axis| !axes.contains(axis));

@@ -5,6 +5,9 @@ use crate::ops::compositions::volumes::{Along, Pooling, Volumes, conv3d, filter_
 use crate::ops::{Pad, PoolKind, Slice, Transpose};
 use crate::program::{Dim, VarId};
 
+/// The most elements along an axis, before what is between them is filled in.
+const MOST: i64 = 1 << 40;
+
 impl Reading<'_, '_> {
     pub(super) fn conv3d(&mut self) -> Result<bool, ConvertError> {
         let (x, filter) = (self.input("Input")?, self.input("Filter")?);
@@ -51,7 +54,10 @@ impl Reading<'_, '_> {
         let before = at.ty(x).dims[..at.ty(x).dims.len() - 3].to_vec();
         let (mut apart, mut whole, mut paddings) = (before.clone(), before, vec![0; 2 * lead]);
         for (along, size) in windows.iter().zip(elements) {
-            let Some(all) = size.checked_mul(along.stride) else { return Ok(false) };
+            let Some(all) = size.checked_mul(along.stride).filter(|all| (*all).max(along.span()) < MOST)
+            else {
+                return self.lacks("its result is too large");
+            };
             apart.extend([Dim::from(size), Dim::from(1)]);
             whole.push(Dim::from(all));
             paddings.extend([0, 0, 0, along.stride - 1]);
