@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::ops::Program;
-use crate::program::{BlockId, VarId};
+use crate::program::{BlockId, Dim, OpInterface, VarId};
 
 /// An operator: its block and its position there.
 pub(super) type At = (BlockId, usize);
@@ -14,6 +14,8 @@ pub(super) fn live(program: &Program) -> BTreeSet<At> {
     let mut owners = vec![None; program.blocks().len()];
     let mut live = BTreeSet::new();
     let mut makers = vec![None; program.row_spaces().len()];
+    // The operators that make as many tokens as a size says.
+    let mut counters = vec![None; program.symbols().len()];
     let mut pending: Vec<VarId> = program.outputs().to_vec();
     pending.extend(program.gradients().iter().map(|pair| pair.gradient));
     let mut operators: Vec<At> = Vec::new();
@@ -22,6 +24,7 @@ pub(super) fn live(program: &Program) -> BTreeSet<At> {
             let at = (BlockId(b as u32), i);
             for rows in operator.op.operation().makes(program, operator) {
                 makers[rows.0 as usize] = Some(at);
+                counters[program.row_space(rows).size.0 as usize] = Some(at);
             }
             for output in &operator.outputs {
                 definitions[output.0 as usize] = Some(at);
@@ -46,6 +49,8 @@ pub(super) fn live(program: &Program) -> BTreeSet<At> {
             for rows in vars.filter_map(|&var| program.ty(var).rows) {
                 operators.extend(program.sources(rows).filter_map(|rows| makers[rows.0 as usize]));
             }
+            let sizes = operator.outputs.iter().flat_map(|&var| &program.ty(var).dims).flat_map(Dim::symbols);
+            operators.extend(sizes.chain(operator.op.symbols()).filter_map(|size| counters[size.0 as usize]));
             for &inner in &operator.blocks {
                 let inner = program.block(inner);
                 pending.extend(&inner.results);

@@ -181,7 +181,7 @@ fn variables() {
         Some(VariableFault::Kind(VarKind::LodTensorArray))
     );
     let mut sequence = float("x", &[-1, 1]);
-    sequence.r#type.lod_tensor.as_mut().expect("a tensor").lod_level = Some(2);
+    sequence.r#type.lod_tensor.as_mut().expect("a tensor").lod_level = Some(3);
     assert_eq!(input(sequence), Some(VariableFault::Sequences));
     let mut unknown = float("x", &[1]);
     unknown.r#type.r#type = 99;

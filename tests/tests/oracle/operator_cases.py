@@ -1,7 +1,7 @@
 """Single operators of the real PaddlePaddle 2.6.2, for `tests/op_cases.rs`: `python operator_cases.py FOLDER [NAME ..]`.
 
 Each case gets a program, `NAME.pdprogram`, and its arrays, `NAME.npz`: `in|X` is fed, `out|X` is what the program gives, `param|X` is a
-parameter, `lod|0|X` has the offsets of a value's sequences. `tests/op_cases/kept` has some of them.
+parameter, `lod|0|X` has the offsets of a value's sequences, `lod|1|X` those of sequences in these. `tests/op_cases/kept` has some of them.
 """
 
 import os
@@ -33,13 +33,14 @@ class Fed:
     def __init__(self):
         self.arrays, self.offsets = {}, {}
 
-    def __call__(self, name, array, offsets=None, shape=None):
+    def __call__(self, name, array, *offsets, shape=None):
+        """Feeds an array whose rows are tokens, if there are offsets, those of the outer level first."""
         array = np.asarray(array)
         shape = shape or [-1, *array.shape[1:]]
         self.arrays[name] = array
         if offsets:
-            self.offsets[name] = offsets
-        return static.data(name, shape, str(array.dtype), lod_level=1 if offsets else 0)
+            self.offsets[name] = list(offsets)
+        return static.data(name, shape, str(array.dtype), lod_level=len(offsets))
 
     def tensors(self):
         found = {}
@@ -47,7 +48,7 @@ class Fed:
             tensor = core.LoDTensor()
             tensor.set(array, paddle.CPUPlace())
             if name in self.offsets:
-                tensor.set_lod([self.offsets[name]])
+                tensor.set_lod(self.offsets[name])
             found[name] = tensor
         return found
 
@@ -197,6 +198,106 @@ chunks("IOBES", 4, 2, excluded_chunk_types=[1])
 chunks("plain", 1, 4)
 
 
+@case
+def range_of_ints(fed):
+    """Ends that are computed while the program runs, forwards and backwards."""
+    end = paddle.max(fed("x", np.array([[3], [11], [7]], "int64")))
+    limit = paddle.full([1], 2, "int64")
+    down = paddle.arange(end, limit, paddle.full([1], -3, "int64"))
+    return [paddle.arange(limit, end), down]
+
+
+@case
+def range_of_floats(fed):
+    end = paddle.mean(fed("x", floats(4, 2) * 0.1 + 3.0))
+    numbers = paddle.arange(paddle.full([1], -0.5), end, paddle.full([1], 0.25))
+    return [numbers * paddle.ones([3, 1])]
+
+
+@case
+def sequence_expand_levels(fed):
+    """Rows and sequences, repeated for the sequences of each row."""
+    y = fed("y", floats(8, 1), [0, 2, 5], [0, 1, 3, 4, 6, 8])
+    rows, sequences = fed("rows", floats(2, 3)), fed("x", floats(4, 2), [0, 1, 4])
+    repeated = [static.nn.sequence_expand(x, y, ref_level=0) for x in (rows, sequences)]
+    # Of rows it loses the sequences, which ours keeps.
+    return [paddle.sum(repeated[0], 0), repeated[1]]
+
+
+@case
+def nce_of_given_classes(fed):
+    """The classes are given, not drawn, so the costs are known."""
+    x, label = fed("x", floats(5, 4)), fed("label", ids(7, 5, 2))
+    weight, bias = static.create_parameter([7, 4], "float32"), static.create_parameter([7], "float32")
+    inputs = {"Input": x, "Label": label, "Weight": weight, "Bias": bias}
+    inputs["SampleWeight"] = fed("weight_of_rows", random.rand(5, 1).astype("float32"))
+    outputs = {"Cost": "float32", "SampleLogits": "float32", "SampleLabels": "int64"}
+    found = []
+    for sampler in (0, 1):
+        attributes = dict(num_total_classes=7, num_neg_samples=3, custom_neg_classes=[1, 6, 2], sampler=sampler)
+        found += operator("nce", inputs, outputs, **attributes)
+    return found
+
+
+@case
+def rank_table(fed):
+    """Sequences by their lengths, two of them equal: steps, states, and whole sequences in this order."""
+    x, rows = fed("x", floats(9, 2), [0, 2, 3, 6, 8, 9]), fed("rows", floats(5, 3))
+    block = static.default_main_program().current_block()
+
+    kinds = core.VarDesc.VarType
+
+    def of(kind, inputs, type=kinds.LOD_TENSOR, **attributes):
+        dtype = None if type == kinds.LOD_RANK_TABLE else "float32"
+        out = block.create_var(name=paddle.utils.unique_name.generate(kind), type=type, dtype=dtype)
+        inputs = {slot: [value] for slot, value in inputs.items()}
+        block.append_op(type=kind, inputs=inputs, outputs={"Out": [out]}, attrs=attributes)
+        return out
+
+    table = of("lod_rank_table", {"X": x}, type=kinds.LOD_RANK_TABLE, level=0)
+    steps = of("lod_tensor_to_array", {"X": x, "RankTable": table}, type=kinds.LOD_TENSOR_ARRAY)
+    found = [of("reorder_lod_tensor_by_rank", {"X": value, "RankTable": table}) for value in (rows, x)]
+    for step in (0, 1, 2):
+        at = paddle.full([1], step, "int64")
+        found.append(of("read_from_array", {"X": steps, "I": at}))
+        found.append(of("shrink_rnn_memory", {"X": rows, "RankTable": table, "I": at}))
+    found.append(of("array_to_lod_tensor", {"X": steps, "RankTable": table}))
+    return found
+
+
+def loop(fed, n):
+    """Iterations that keep what they compute in an array, and read what the one before left in another."""
+    x, i = fed("x", floats(3, 4)), paddle.full([1], 0, "int64")
+    x.stop_gradient = False
+    kept, memory = paddle.tensor.create_array("float32"), paddle.tensor.create_array("float32")
+    paddle.tensor.array_write(x, i, memory)
+    goes_on = paddle.less_than(i, n)
+    with static.nn.control_flow.While(goes_on).block():
+        h = paddle.tanh(paddle.tensor.array_read(memory, i)) + 0.5 * x
+        paddle.tensor.array_write(h, i, kept)
+        i = paddle.increment(i)
+        paddle.tensor.array_write(h, i, memory)
+        paddle.assign(paddle.less_than(i, n), goes_on)
+    return x, kept
+
+
+@case
+def loop_that_collects(fed):
+    x, kept = loop(fed, fed("n", np.array([5], "int64"), shape=[1]))
+    stacked, _ = paddle.tensor.manipulation.tensor_array_to_tensor(kept, axis=1, use_stack=True)
+    beside, _ = paddle.tensor.manipulation.tensor_array_to_tensor(kept, axis=1)
+    last = paddle.tensor.array_read(kept, paddle.tensor.array_length(kept) - 1)
+    return [stacked, beside, last, paddle.tensor.array_length(kept)]
+
+
+@case
+def gradient_of_a_loop_that_collects(fed):
+    x, kept = loop(fed, fed("n", np.array([4], "int64"), shape=[1]))
+    stacked, _ = paddle.tensor.manipulation.tensor_array_to_tensor(kept, axis=0, use_stack=True)
+    static.append_backward(paddle.mean(paddle.square(stacked)))
+    return [stacked, static.default_main_program().global_block().var("x@GRAD")]
+
+
 tensor_cases.registered(case)
 
 
@@ -214,14 +315,15 @@ def write(folder, name, build):
         }
         found = executor.run(main, feed=fed.tensors(), fetch_list=wanted, return_numpy=False)
     values.update({f"in|{name}": array for name, array in fed.arrays.items()})
-    lods = {name: offsets for name, offsets in fed.offsets.items()}
+    lods = dict(fed.offsets)
     for variable, tensor in zip(wanted, found):
         values[f"out|{variable.name}"] = np.asarray(tensor)
         if tensor.lod():
-            lods[variable.name] = tensor.lod()[0]
-    values.update({f"lod|0|{name}": np.array(offsets, "int64") for name, offsets in lods.items()})
+            lods[variable.name] = tensor.lod()
+    for of, levels in lods.items():
+        values.update({f"lod|{level}|{of}": np.array(offsets, "int64") for level, offsets in enumerate(levels)})
     # Where Python called an operator is a path of this machine.
-    for at in main.global_block().ops:
+    for at in [at for block in main.blocks for at in block.ops]:
         at.desc.remove_attr("op_callstack")
     with open(os.path.join(folder, f"{name}.pdprogram"), "wb") as file:
         file.write(main.desc.serialize_to_string())

@@ -153,9 +153,10 @@ impl Tensor {
         Tensor { values, ..self.clone() }
     }
 
-    /// The rows as the tokens of sequences.
-    pub(crate) fn with_offsets(self, offsets: &[i64]) -> Tensor {
-        Tensor { offsets: vec![offsets.to_vec()], ..self }
+    /// The rows as the tokens of sequences; if they are that already, of sequences in these.
+    pub(crate) fn with_offsets(mut self, offsets: &[i64]) -> Tensor {
+        self.offsets.push(offsets.to_vec());
+        self
     }
 
     pub(crate) fn feed(&self) -> Feed<'_> {

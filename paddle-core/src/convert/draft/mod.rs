@@ -6,6 +6,7 @@
 //! | `known_values.rs` | numbers and sizes that are known while a program is read |
 //! | `batch_axis.rs` | the batch that is not in front |
 //! | `chosen.rs` | elements that are chosen while a program runs |
+//! | `computed_range.rs` | ranges whose limits are computed while a program runs |
 //! | `einsum.rs` | sums of products, written with letters |
 //! | `kept_boxes.rs` | boxes that suppression keeps |
 //! | `log_softmax.rs` | logarithms of softmax |
@@ -24,6 +25,7 @@
 mod at;
 mod batch_axis;
 mod chosen;
+mod computed_range;
 mod einsum;
 mod kept_boxes;
 mod known_values;

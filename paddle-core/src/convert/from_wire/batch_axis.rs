@@ -18,7 +18,7 @@ impl Reading<'_, '_> {
         if matches!(&result, Ok(true)) {
             return result;
         }
-        self.reader.draft.take_back(before);
+        self.reader.take_back(before);
         let does_not_fit = match &result {
             // Our own programs say what they mean.
             _ if self.reader.is_ours => false,
@@ -32,7 +32,7 @@ impl Reading<'_, '_> {
         match rule(self) {
             Ok(true) => Ok(true),
             _ => {
-                self.reader.draft.take_back(before);
+                self.reader.take_back(before);
                 (self.lack, self.merges) = (lack, false);
                 result
             }

@@ -287,7 +287,7 @@ impl fmt::Display for VariableFault {
                 )
             }
             VariableFault::Sequences => {
-                f.write_str("its rows form sequences of sequences, which are not supported")
+                f.write_str("its rows form sequences of more than two levels, which are not supported")
             }
             VariableFault::Dimensions(dims) => write!(f, "its dimensions {dims:?} have to be known"),
             VariableFault::Type(text) => write!(f, "`{text}` is not a type"),

@@ -28,6 +28,7 @@ impl Reading<'_, '_> {
         read: impl FnOnce(&mut Self) -> Result<bool, ConvertError>,
     ) -> Result<bool, Vec<ConvertError>> {
         let before = self.reader.draft.program.mark(self.id());
+        let (arrays, loops) = (self.reader.arrays.clone(), self.reader.array_loops.len());
         let mut found = self.reader.found.as_mut().map(std::mem::take);
         let result = read(self);
         if let Some(found) = &mut found {
@@ -40,8 +41,10 @@ impl Reading<'_, '_> {
             Err(ConvertError { fault: Fault::Unread { .. }, .. }) if !faults.is_empty() => {}
             Err(error) => faults.push(error),
         }
-        self.reader.draft.take_back(before);
         let reader = &mut *self.reader;
+        reader.take_back(before);
+        reader.arrays = arrays;
+        reader.array_loops.truncate(loops);
         reader.versions.leave(&reader.blocks, block);
         Err(faults)
     }

@@ -29,6 +29,7 @@ pub use self::parameter_values::load_params;
 pub use self::rules::is_known;
 #[cfg(feature = "convert")]
 pub(super) use self::rules::update_of;
+use self::rules::{Array, ArrayLoop, RankTable, TableName};
 pub use self::saved_values::load_saved;
 #[cfg(feature = "convert")]
 pub(super) use self::unsupported::load_recorded_forward;
@@ -37,7 +38,7 @@ use self::versions::Versions;
 use super::dialect::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR};
 use super::draft::{Draft, MEMORY};
 use crate::ops::{Program, Store};
-use crate::program::{BlockId, Definition, FileId, Located, Place, Role, Site, Type, VarId};
+use crate::program::{BlockId, Definition, FileId, Located, Mark, Place, Role, Site, Type, VarId};
 use crate::wire::{OpDesc, ProgramDesc};
 
 /// Reads a program.
@@ -56,7 +57,11 @@ struct Reader<'a> {
     blocks: Vec<WireBlock<'a>>,
     versions: Versions<'a>,
     /// What is in the places of each array, by the block that declares it and its name.
-    arrays: BTreeMap<(usize, &'a str), Vec<Option<VarId>>>,
+    arrays: BTreeMap<(usize, &'a str), Array<'a>>,
+    /// The rank tables, by the block that declares them and their names.
+    rank_tables: BTreeMap<TableName<'a>, RankTable>,
+    /// The loops around what is read now that keep values of their iterations in arrays, the outermost first.
+    array_loops: Vec<ArrayLoop<'a>>,
     draft: Draft,
     /// Whether the program is in our own dialect. If so, its blocks keep their numbers.
     is_ours: bool,
@@ -76,6 +81,8 @@ impl<'a> Reader<'a> {
         Ok(Reader {
             versions: Versions::new(blocks.len()),
             arrays: BTreeMap::new(),
+            rank_tables: BTreeMap::new(),
+            array_loops: Vec::new(),
             blocks,
             draft: Draft::new(memory),
             is_ours: false,
@@ -142,6 +149,18 @@ impl<'a> Reader<'a> {
     fn is_read(&self, name: &str) -> bool {
         let ops = self.blocks.iter().flat_map(|block| &block.desc.ops).filter(|op| op.r#type != "while");
         ops.flat_map(|op| &op.inputs).flat_map(|slot| &slot.arguments).any(|read| read == name)
+    }
+
+    /// Takes back what an attempt has appended.
+    fn take_back(&mut self, to: Mark) {
+        self.rank_tables.retain(|_, table| table.remains(to));
+        self.draft.take_back(to);
+    }
+
+    /// Whether there are operators without a rule, which stay foreign.
+    fn has_unknown(&self) -> bool {
+        let mut ops = self.blocks.iter().flat_map(|block| &block.desc.ops);
+        ops.any(|op| !is_known(&op.r#type) && !["feed", "fetch", PROGRAM].contains(&op.r#type.as_str()))
     }
 
     /// The number of operators' reads of a variable with this name.

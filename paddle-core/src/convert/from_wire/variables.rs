@@ -12,6 +12,9 @@ use crate::ops::{Fill, Op, ParameterUse};
 use crate::program::{Dim, ParameterOptions, RowOrigin, RowsId, Site, SymbolId, Type, VarId};
 use crate::wire::{OpDesc, ProgramDesc, VarDesc, VarKind};
 
+/// The most levels of sequences that a value may have. Feeds are described by offsets for each of them.
+const MOST_LEVELS: usize = 2;
+
 impl<'a> Reader<'a> {
     /// Creates the parameters: persistable tensors that some operator reads, or that are declared to be parameters.
     pub(super) fn parameters(&mut self, startup: Option<&'a ProgramDesc>) -> Result<(), ConvertError> {
@@ -170,9 +173,8 @@ impl<'a> Reader<'a> {
             (VarKind::LodTensor | VarKind::SelectedRows, _, _) => return Err(wrong(VariableFault::NoTensor)),
             _ => return Err(wrong(VariableFault::Kind(kind))),
         };
-        if level > 1 {
-            return Err(wrong(VariableFault::Sequences));
-        }
+        let levels = usize::try_from(level).ok().filter(|&levels| levels <= MOST_LEVELS);
+        let levels = levels.ok_or_else(|| wrong(VariableFault::Sequences))?;
         let element = VarKind::try_from(desc.data_type);
         let element = element.map_err(|_| wrong(VariableFault::Number(desc.data_type)))?;
         let dtype = dtype(element).ok_or_else(|| wrong(VariableFault::Element(element)))?;
@@ -180,8 +182,8 @@ impl<'a> Reader<'a> {
         if wire.iter().any(|&dim| dim < if may_vary { -1 } else { 0 }) {
             return Err(wrong(VariableFault::Dimensions(wire.clone())));
         }
-        let rows = match (level, wire.first()) {
-            (1, Some(_)) if may_vary => Some(tokens.unwrap_or_else(|| self.tokens(&var.name))),
+        let rows = match (levels, wire.first()) {
+            (1.., Some(_)) if may_vary => Some(tokens.unwrap_or_else(|| self.tokens(&var.name, levels))),
             (_, Some(-1)) => Some(self.draft.batch()),
             _ => None,
         };
@@ -195,11 +197,12 @@ impl<'a> Reader<'a> {
         self.draft.checked(Type { dtype, rows, dims })
     }
 
-    /// The row space of new sequences, one for each row of the batch.
-    fn tokens(&mut self, name: &str) -> RowsId {
-        let batch = self.draft.batch();
-        let name = self.draft.free_size(format!("_.{name}"));
-        self.draft.program.add_rows(name, Some(batch), RowOrigin::Tokens)
+    /// The row space of new sequences, one for each row of the batch, or of sequences of sequences.
+    fn tokens(&mut self, name: &str, levels: usize) -> RowsId {
+        (0..levels).fold(self.draft.batch(), |rows, _| {
+            let name = self.draft.free_size(format!("_.{name}"));
+            self.draft.program.add_rows(name, Some(rows), RowOrigin::Tokens)
+        })
     }
 }
 

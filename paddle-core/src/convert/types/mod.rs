@@ -38,7 +38,7 @@ pub(super) fn wire_dims(ty: &Type) -> Vec<i64> {
 pub(super) fn tensor_type(program: &Program, ty: &Type) -> VarType {
     let tensor =
         TensorDesc { data_type: element(ty.dtype).into(), dims: wire_dims(ty), ..Default::default() };
-    let lod_level = Some(i32::from(program.is_sequence(ty)));
+    let lod_level = Some(program.depth_of_sequences(ty) as i32);
     let lod_tensor = LodTensorDesc { tensor, lod_level, ..Default::default() };
     VarType { r#type: VarKind::LodTensor.into(), lod_tensor: Some(lod_tensor), ..Default::default() }
 }

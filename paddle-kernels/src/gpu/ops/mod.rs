@@ -179,5 +179,8 @@ lacks!(
 // The CPU runs what users write in Rust.
 lacks!(Custom);
 
+// Measures are a loop over ids, each of which waits for the one before.
+lacks!(ChunkEval, EditDistance);
+
 // Attention is the operators that it is made of: where there is no kernel, nothing is combined.
 lacks!(SequenceAttend, SequenceAttendGrad);

@@ -202,3 +202,78 @@ class first_value_in_a_loop(nn.Layer):
 
 
 MODELS["first_value_in_a_loop"] = (*MODELS["first_value_in_a_loop"][:2], longer, (1, 3, 32))
+
+
+class OwnCell(nn.RNNCellBase):
+    """A cell that PaddlePaddle runs along time by a loop with arrays."""
+
+    def __init__(self):
+        super().__init__()
+        self.input_size, self.hidden_size = 8, 5
+        self.i, self.h = nn.Linear(8, 5), nn.Linear(5, 5)
+
+    @property
+    def state_shape(self):
+        return (5,)
+
+    def forward(self, x, state=None):
+        state = self.get_initial_states(x, self.state_shape) if state is None else state
+        state = F.relu(self.i(x) + self.h(state))
+        return state, state
+
+
+@model(S(None, None, 8))
+class list_along_unknown_steps(nn.Layer):
+    """A list that is filled as long as the sequences are, and its last value."""
+
+    def __init__(self):
+        super().__init__()
+        self.c, self.f = nn.GRUCell(8, 6), nn.Linear(6, 3)
+
+    def forward(self, x):
+        h, ys = paddle.zeros([paddle.shape(x)[0], 6]), []
+        for t in range(paddle.shape(x)[1]):
+            y, h = self.c(x[:, t], h)
+            ys.append(self.f(y))
+        return paddle.stack(ys, 1), ys[-1]
+
+
+@model(S(None, None, 8))
+class own_cell(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.r = nn.RNN(OwnCell())
+
+    def forward(self, x):
+        return self.r(x)
+
+
+@model(S(None, None, 8))
+class own_cells_both_ways(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.r = nn.BiRNN(OwnCell(), OwnCell())
+
+    def forward(self, x):
+        return self.r(x)[0]
+
+
+@model(S(None, None, 8))
+class list_of_unknown_length_again(nn.Layer):
+    """A list of unknown length that is read again in another loop."""
+
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(8, 8)
+
+    def forward(self, x):
+        parts, total = [], paddle.zeros_like(x[:, 0])
+        for t in range(paddle.shape(x)[1]):
+            parts.append(F.tanh(self.f(x[:, t])))
+        for t in range(paddle.shape(x)[1]):
+            total = total + parts[t] * 0.5 + 0.1 * total
+        return total
+
+
+for name in ("list_along_unknown_steps", "own_cell", "own_cells_both_ways", "list_of_unknown_length_again"):
+    MODELS[name] = (*MODELS[name][:2], longer, (1, 3, 32))

@@ -40,6 +40,7 @@
 mod branches;
 mod for_per_row;
 mod making_sequences;
+mod measures;
 mod operators;
 mod row_spaces;
 mod sequence_places;

@@ -64,14 +64,12 @@ impl Node<'_, '_> {
         self.give(Fill { value, ty }, &[])
     }
 
-    /// The numbers from one to before another. The end may be a size that a batch has.
+    /// The numbers from one to before another: constants, a size that a batch has, or what a run computes.
     pub(super) fn range(&mut self) -> Given {
         let numbers = [0, 1, 2].map(|at| self.numbers(at).and_then(|numbers| numbers.first().copied()));
         let dtype =
             (0..3).find_map(|at| self.constant(at).map(|constant| constant.ty.dtype)).unwrap_or(DType::I64);
-        let (Some(start), Some(step)) = (numbers[0], numbers[2]) else {
-            return self.lacks("its start or step is computed while it runs, but has to be known before");
-        };
+        let (Some(start), Some(step)) = (numbers[0], numbers[2]) else { return self.computed_range() };
         let count = match (numbers[1], self.dims(1).as_deref()) {
             (Some(end), _) => {
                 let count = ((end.as_f64() - start.as_f64()) / step.as_f64()).ceil();
@@ -88,10 +86,18 @@ impl Node<'_, '_> {
                     Err(_) => return self.lacks("its end is a size that is too long"),
                 }
             }
-            _ => return self.lacks("its end is computed while it runs, but has to be known before"),
+            _ => return self.computed_range(),
         };
         let ty = Type { dtype, rows: None, dims: vec![count] };
         self.give(Range { start, step, ty }, &[])
+    }
+
+    fn computed_range(&mut self) -> Given {
+        let limits = [self.input(0)?, self.input(1)?, self.input(2)?];
+        match self.at().range_between(limits)? {
+            Some(numbers) => Ok(vec![numbers]),
+            None => self.lacks("its start, end or step is not one number, or has rows"),
+        }
     }
 
     /// Ones on a diagonal of a matrix like another one, and zeros.

@@ -1,30 +1,59 @@
 //! Rules for arrays, in which PaddlePaddle keeps Python's lists. While a program is read, it is known what is in each place of an
 //! array: loops that use one are written out.
 
+use super::rank_tables::TableName;
 use crate::convert::draft::{Known, MOST_ITERATIONS};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::ops::{AssignValue, Number};
 use crate::program::{DType, Dim, Type, VarId};
+
+/// What an array holds.
+#[derive(Clone)]
+pub(in crate::convert::from_wire) enum Array<'a> {
+    Places(Places),
+    /// The steps of whole sequences, in the order of a rank table.
+    Steps {
+        value: VarId,
+        table: TableName<'a>,
+    },
+    /// Values of one type: those before a loop, and those of its iterations, which are one value along a first axis.
+    Collected {
+        before: Vec<VarId>,
+        rest: VarId,
+        ty: Type,
+    },
+}
+
+/// The variable that an array is in: the block that declares it, and its name.
+pub(super) type ArrayName<'a> = (usize, &'a str);
 
 /// The values in the places of an array. Nothing has been written in some.
 type Places = Vec<Option<VarId>>;
 
 impl<'a> Reading<'_, 'a> {
     /// The array that an operator reads: the block that declares it, and its name.
-    fn array(&self, slot: &'static str) -> Result<(usize, &'a str), Fault> {
+    pub(super) fn array(&self, slot: &'static str) -> Result<ArrayName<'a>, Fault> {
         let desc = self.desc;
         self.array_named(one(desc.input(slot), slot)?)
     }
 
-    fn array_named(&self, name: &'a str) -> Result<(usize, &'a str), Fault> {
+    pub(super) fn array_named(&self, name: &'a str) -> Result<ArrayName<'a>, Fault> {
+        self.array_seen_from(self.block, name)
+    }
+
+    /// The array that has this name in a block.
+    pub(super) fn array_seen_from(&self, block: usize, name: &'a str) -> Result<ArrayName<'a>, Fault> {
         let blocks = &self.reader.blocks;
-        let holder = std::iter::successors(Some(self.block), |&block| blocks[block].parent);
+        let holder = std::iter::successors(Some(block), |&block| blocks[block].parent);
         let holder = holder.into_iter().find(|&block| blocks[block].declared.contains_key(name));
         Ok((holder.ok_or_else(|| Fault::Undeclared { name: name.to_string() })?, name))
     }
 
-    fn places(&self, array: (usize, &'a str)) -> &[Option<VarId>] {
-        self.reader.arrays.get(&array).map_or(&[], Vec::as_slice)
+    fn places(&self, array: ArrayName<'a>) -> &[Option<VarId>] {
+        match self.reader.arrays.get(&array) {
+            Some(Array::Places(places)) => places.as_slice(),
+            Some(Array::Steps { .. } | Array::Collected { .. }) | None => &[],
+        }
     }
 
     /// The place in a slot. `None` if it is not known, or further away than loops go.
@@ -36,13 +65,19 @@ impl<'a> Reading<'_, 'a> {
     pub(super) fn write_to_array(&mut self) -> Result<bool, ConvertError> {
         let (x, desc) = (self.input("X")?, self.desc);
         let array = self.array_named(one(desc.output("Out"), "Out")?)?;
+        if self.is_written_in_loop(array) {
+            return self.write_in_loop(array, x);
+        }
         if self.reader.versions.id(array.0) != Some(self.id()) {
             return self.lacks("it writes to an array in a branch that may not be taken, or in a loop whose number of iterations is not known");
         }
         let Some(place) = self.place_in("I")? else {
             return self.lacks("the place that it writes to is not known");
         };
-        let places: &mut Places = self.reader.arrays.entry(array).or_default();
+        let array = self.reader.arrays.entry(array).or_insert_with(|| Array::Places(Vec::new()));
+        let Array::Places(places) = array else {
+            return self.lacks("it writes into the steps of sequences, or behind what a loop has written");
+        };
         if places.len() <= place {
             places.resize(place + 1, None);
         }
@@ -52,8 +87,18 @@ impl<'a> Reading<'_, 'a> {
 
     pub(super) fn read_from_array(&mut self) -> Result<bool, ConvertError> {
         let array = self.array("X")?;
-        let Some(place) = self.place_in("I")? else {
-            return self.lacks("the place that it reads is not known");
+        if self.is_written_in_loop(array) {
+            return self.read_in_loop(array);
+        }
+        let place = self.place_in("I")?;
+        let place = match self.reader.arrays.get(&array) {
+            Some(&Array::Steps { value, table }) => return self.step_of(value, table),
+            Some(Array::Collected { .. }) => None,
+            Some(Array::Places(_)) | None => place,
+        };
+        let Some(place) = place else {
+            let place = self.input("I")?;
+            return self.read_at(array, place);
         };
         match self.places(array).get(place).copied().flatten() {
             Some(value) => self.alias("Out", value),
@@ -62,7 +107,7 @@ impl<'a> Reading<'_, 'a> {
     }
 
     /// Makes a value that of another variable, too.
-    fn alias(&mut self, slot: &'static str, value: VarId) -> Result<bool, ConvertError> {
+    pub(super) fn alias(&mut self, slot: &'static str, value: VarId) -> Result<bool, ConvertError> {
         let desc = self.desc;
         self.write(one(desc.output(slot), slot)?, value)?;
         Ok(true)
@@ -70,6 +115,20 @@ impl<'a> Reading<'_, 'a> {
 
     pub(super) fn array_length(&mut self) -> Result<bool, ConvertError> {
         let array = self.array("X")?;
+        if self.is_written_in_loop(array) {
+            return self.length_in_loop(array);
+        }
+        match self.reader.arrays.get(&array) {
+            Some(&Array::Steps { table, .. }) => return self.number_of_steps(table),
+            Some(Array::Collected { .. }) => {
+                let Some((all, _)) = self.stacked(array)? else { return Ok(false) };
+                let desc = self.desc;
+                let length = self.ty(all).dims.first().cloned().unwrap_or(Dim::from(0));
+                let length = self.at().size_as(&length, DType::I64)?;
+                return self.named_value(one(desc.output("Out"), "Out")?, length);
+            }
+            Some(Array::Places(_)) | None => {}
+        }
         let length = Number::Int(self.places(array).len() as i64);
         self.out(AssignValue { values: vec![length], ty: Type::new(DType::I64, [1]) }, &[])
     }
@@ -79,6 +138,9 @@ impl<'a> Reading<'_, 'a> {
         let (array, desc) = (self.array("X")?, self.desc);
         let axis = desc.attr_long("axis")?.unwrap_or(0);
         let is_new = self.bool("use_stack", false)?;
+        if let Some(Array::Collected { .. }) = self.reader.arrays.get(&array) {
+            return self.collected_to_tensor(array, axis, is_new);
+        }
         let Some(parts) = self.places(array).iter().copied().collect::<Option<Vec<VarId>>>() else {
             return self.lacks("nothing has been written in some place of its array");
         };
@@ -109,6 +171,12 @@ impl<'a> Reading<'_, 'a> {
         let (array, desc) = (self.array("Input")?, self.desc);
         let starts = self.numbers("starts", "StartsTensor", "StartsTensorList")?;
         let ends = self.numbers("ends", "EndsTensor", "EndsTensorList")?;
+        let is_one = !desc.attr_longs("decrease_axis")?.unwrap_or_default().is_empty();
+        if let (Some(Array::Collected { .. }), Some(&[start]), true) =
+            (self.reader.arrays.get(&array), starts.as_deref(), is_one)
+        {
+            return self.place_of_collected(array, start);
+        }
         let (Some(&[start]), Some(&[end])) = (starts.as_deref(), ends.as_deref()) else {
             return self.lacks("the places that it reads are not known");
         };
@@ -117,7 +185,7 @@ impl<'a> Reading<'_, 'a> {
             |place: i64| if place < 0 { place.saturating_add(count) } else { place }.clamp(0, count);
         let (start, end) = (from_start(start) as usize, from_start(end) as usize);
         let part: Places = self.places(array).get(start..end).unwrap_or_default().to_vec();
-        if !desc.attr_longs("decrease_axis")?.unwrap_or_default().is_empty() {
+        if is_one {
             return match part[..] {
                 [Some(value)] => self.alias("Out", value),
                 _ => self.lacks("nothing has been written in the place that it reads"),
@@ -134,12 +202,21 @@ impl<'a> Reading<'_, 'a> {
             return self.lacks("it writes to an array in a branch that may not be taken");
         }
         self.reader.draft.spend(8 * places.len())?;
-        self.reader.arrays.insert(to, places);
+        self.reader.arrays.insert(to, Array::Places(places));
         Ok(true)
     }
 
     pub(super) fn copy_of_array(&mut self) -> Result<bool, ConvertError> {
-        let array = self.array("X")?;
+        let (array, desc) = (self.array("X")?, self.desc);
+        if let Some(collected @ Array::Collected { .. }) = self.reader.arrays.get(&array) {
+            let collected = collected.clone();
+            let to = self.array_named(one(desc.output("Out"), "Out")?)?;
+            if self.reader.versions.id(to.0) != Some(self.id()) {
+                return self.lacks("it writes to an array in a branch that may not be taken");
+            }
+            self.reader.arrays.insert(to, collected);
+            return Ok(true);
+        }
         let places = self.places(array).to_vec();
         self.write_array(places)
     }

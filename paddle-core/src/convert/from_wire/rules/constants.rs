@@ -3,7 +3,7 @@
 use super::foreign::anonymous;
 use crate::convert::derived::float;
 use crate::convert::dialect::{FAN, PATH, TYPE};
-use crate::convert::from_wire::{ConvertError, Fault, Reading, VariableFault};
+use crate::convert::from_wire::{ConvertError, Fault, Reading, VariableFault, one};
 use crate::convert::types::{dtype, parse_dim, parse_type, too_large, wire_dims};
 use crate::ops::{
     AssignValue, Attributes, Fill, Foreign, GaussianRandom, Number, OneHot, Op, Program, Range,
@@ -210,7 +210,7 @@ impl Reading<'_, '_> {
         Ok(numbers.and_then(|numbers| if let [one] = numbers[..] { Some(one) } else { None }))
     }
 
-    /// The numbers from `Start` to before `End`, which have to be constants.
+    /// The numbers from `Start` to before `End`: constants, a size that a batch has, or what a run computes.
     pub(super) fn range(&mut self) -> Result<bool, ConvertError> {
         if let Some(range) = self.range_of_size()? {
             return self.out(range, &[]);
@@ -218,7 +218,7 @@ impl Reading<'_, '_> {
         let (Some(start), Some(end), Some(step)) =
             (self.only("Start")?, self.only("End")?, self.only("Step")?)
         else {
-            return Ok(false);
+            return self.computed_range();
         };
         let dtype = self.ty(self.input("Start")?).dtype;
         let count = ((end.as_f64() - start.as_f64()) / step.as_f64()).ceil();
@@ -227,6 +227,18 @@ impl Reading<'_, '_> {
             return Ok(false);
         }
         self.out(Range { start, step, ty: Type::new(dtype, [count as i64]) }, &[])
+    }
+
+    fn computed_range(&mut self) -> Result<bool, ConvertError> {
+        // Beside operators that stay foreign, and give what is declared, the size of a run's own would not fit.
+        if self.reader.found.is_none() && self.reader.has_unknown() {
+            return Ok(false);
+        }
+        let (limits, desc) = ([self.input("Start")?, self.input("End")?, self.input("Step")?], self.desc);
+        match self.at().range_between(limits)? {
+            Some(numbers) => self.named_value(one(desc.output("Out"), "Out")?, numbers),
+            None => self.lacks("its start, end or step is not one number, or has rows"),
+        }
     }
 
     /// The whole numbers from a known one to before a size that a batch has.

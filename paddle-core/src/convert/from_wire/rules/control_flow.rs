@@ -1,13 +1,11 @@
-//! Rules for operators that own blocks: ours, and PaddlePaddle's `while`.
+//! Rules for our own operators that own blocks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::convert::derived::row_space;
-use crate::convert::draft::MOST_ITERATIONS;
-use crate::convert::from_wire::versions::written_outside;
-use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
-use crate::ops::{Fill, For, If, LoopGrad, Number, Parts, While};
-use crate::program::{BlockId, Dim, RowsId, Type, VarId};
+use crate::convert::from_wire::{ConvertError, Fault, Reading};
+use crate::ops::{For, If, LoopGrad, Parts, While};
+use crate::program::{BlockId, RowsId, Type, VarId};
 
 impl<'a> Reading<'_, 'a> {
     /// The block in an attribute, if this operator can own it.
@@ -65,7 +63,7 @@ impl<'a> Reading<'_, 'a> {
         Ok(())
     }
 
-    fn types(&self, vars: &[VarId]) -> Vec<Type> {
+    pub(super) fn types(&self, vars: &[VarId]) -> Vec<Type> {
         vars.iter().map(|&var| self.ty(var).clone()).collect()
     }
 
@@ -178,131 +176,4 @@ pub(super) fn read_loop_grad(x: &mut Reading<'_, '_>) -> Result<bool, ConvertErr
     x.differentiates("body_block", block)?;
     let id = iteration(x, "body_block", &inputs, items, None)?;
     x.define(LoopGrad { items: items as i64, collected }, &inputs, &[id], &x.outputs("X@GRAD"))
-}
-
-/// PaddlePaddle's `while`. If it is known how often it runs, and it cannot be ours, it is written out.
-pub(super) fn raise_while(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
-    if x.reader.is_ours {
-        return Ok(false);
-    }
-    let block = x.owned("sub_block")?;
-    let faults = match x.has_arrays(block) {
-        true => Vec::new(),
-        false => match attempt(x, block)? {
-            Ok(known) => return Ok(known),
-            Err(faults) => faults,
-        },
-    };
-    let goes_on = x.input("Condition")?;
-    match x.reader.draft.known_truth(goes_on) {
-        Some(_) => written_out(x, block),
-        None if faults.is_empty() => x.lacks("it has arrays, and the number of its iterations is not known"),
-        None => x.fails(faults),
-    }
-}
-
-/// A loop as our `while`, or what is wrong with that. Variables that have no value before the loop get zeros, of the types that
-/// an iteration leaves.
-fn attempt(x: &mut Reading<'_, '_>, block: usize) -> Result<Result<bool, Vec<ConvertError>>, ConvertError> {
-    let before = x.reader.draft.program.mark(x.id());
-    let (none, mut wanted) = (BTreeMap::new(), BTreeMap::new());
-    let first = x.attempted(block, |x| match as_while(x, block, &none)? {
-        Ok(known) => Ok(known),
-        Err(types) => {
-            wanted = types;
-            let message = "a variable has no value before it".to_string();
-            Err(Fault::Form { message }.into())
-        }
-    });
-    let exists = |ty: &Type| {
-        let sizes = ty.dims.iter().flat_map(Dim::symbols);
-        ty.rows.is_none_or(|rows| before.has_rows(rows))
-            && sizes.into_iter().all(|size| before.has_size(size))
-    };
-    if wanted.is_empty() || !wanted.values().all(exists) {
-        return Ok(first);
-    }
-    let mut zeros = BTreeMap::new();
-    for (name, ty) in wanted {
-        zeros.insert(name, x.emit(Fill::zeros(ty), &[])?);
-    }
-    Ok(x.attempted(block, |x| match as_while(x, block, &zeros)? {
-        Ok(known) => Ok(known),
-        Err(_) => x.lacks("a variable has values of several types"),
-    }))
-}
-
-/// The iterations of a loop one after the other.
-fn written_out(x: &mut Reading<'_, '_>, block: usize) -> Result<bool, ConvertError> {
-    for _ in 0..=MOST_ITERATIONS {
-        let goes_on = x.input("Condition")?;
-        match x.reader.draft.known_truth(goes_on) {
-            Some(true) => x.inline(block)?,
-            Some(false) => return Ok(true),
-            None => return x.lacks("the number of its iterations is not known"),
-        }
-    }
-    x.lacks("it has too many iterations")
-}
-
-/// As our `while`. The body overwrites variables of the blocks around it, the condition among them. These are the state
-/// of ours, whose condition block only returns the condition that the body left.
-///
-/// `zeros` are the first values of variables that have none. If there are others without, their types are given back.
-fn as_while<'a>(
-    x: &mut Reading<'_, 'a>,
-    block: usize,
-    zeros: &BTreeMap<&'a str, VarId>,
-) -> Result<Result<bool, BTreeMap<&'a str, Type>>, ConvertError> {
-    let desc = x.desc;
-    let condition = one(desc.input("Condition"), "Condition")?;
-    let mut names = written_outside(&x.reader.blocks, block);
-    names.insert(condition);
-    // What nothing but loops reads is no state: a variable of an iteration, which has no value before the first of them.
-    let is_state = |name: &&str| *name == condition || x.reader.is_read(name);
-    let state: Vec<&'a str> = names.iter().copied().filter(is_state).collect();
-    let first = |name: &&'a str| zeros.get(name).map_or_else(|| x.read(name), |&zeros| Ok(zeros));
-    let initial = state.iter().map(first).collect::<Result<Vec<VarId>, Fault>>()?;
-    let types = x.types(&initial);
-
-    let outer = x.id();
-    let ids = [
-        x.reader.draft.program.create_block(outer, None)?,
-        x.reader.draft.program.create_block(outer, None)?,
-    ];
-    for (&name, ty) in state.iter().zip(&types) {
-        let param = x.reader.draft.block_parameter(ids[0], name, ty)?;
-        if name == condition {
-            x.reader.draft.program.set_results(ids[0], &[param])?;
-        }
-    }
-    x.reader.versions.enter(block, ids[1], names);
-    for (&name, ty) in state.iter().zip(&types) {
-        let param = x.reader.draft.block_parameter(ids[1], name, ty)?;
-        x.reader.versions.write(&x.reader.blocks, block, name, param)?;
-    }
-    let found = x.reader.count(block, "feed") + x.reader.block(block)?.len();
-    if found > 0 {
-        return Err(Fault::FeedCount { block, found, expected: 0 }.into());
-    }
-    let read = |name: &&'a str| x.reader.versions.read(&x.reader.blocks, block, name);
-    let results = state.iter().map(read).collect::<Result<Vec<VarId>, Fault>>()?;
-    let mut wanted = BTreeMap::new();
-    for ((&name, &initial), &result) in state.iter().zip(&initial).zip(&results) {
-        if x.ty(initial) != x.ty(result) && is_undefined(x, initial) {
-            wanted.insert(name, x.ty(result).clone());
-        }
-    }
-    if !wanted.is_empty() {
-        return Ok(Err(wanted));
-    }
-    x.reader.draft.program.set_results(ids[1], &results)?;
-    x.define(While { limit: While::DEFAULT_LIMIT }, &initial, &ids, &state).map(Ok)
-}
-
-/// What PaddlePaddle gives a variable of Python's that has no value yet.
-const UNDEFINED: f32 = 1.77113e27;
-
-fn is_undefined(x: &Reading<'_, '_>, value: VarId) -> bool {
-    matches!(x.constant_of(value).as_deref(), Some([Number::Float(value)]) if *value as f32 == UNDEFINED)
 }

@@ -2,7 +2,8 @@
 
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::ops::{
-    Cast, Compare, CompareKind, Fill, Logical, LogicalKind, Number, Reshape, SequenceLength, SequencePad,
+    BinaryKind, Cast, Compare, CompareKind, CumSum, Fill, Gather, Logical, LogicalKind, Number, Reduce,
+    ReduceKind, Reshape, RowsToAxis, SequenceExpandAs, SequenceLength, SequencePad, SequenceRange,
     made_sequences,
 };
 use crate::program::{DType, Dim, RowsId, Type, VarId};
@@ -35,6 +36,40 @@ impl Reading<'_, '_> {
             value = self.emit(Reshape { dims: Vec::new() }, &[value])?;
         }
         Ok(Some(value))
+    }
+
+    /// Whether a value has all tokens of its sequences.
+    pub(super) fn is_whole(&self, value: VarId) -> bool {
+        let program = &self.reader.draft.program;
+        program.ty(value).rows.is_some_and(|rows| program.rows_of_whole_sequences(rows).is_some())
+    }
+
+    /// The length of each sequence, and the place of its first token among all tokens: i64 `[N]`.
+    pub(super) fn lengths_and_starts(&mut self, x: VarId) -> Result<[VarId; 2], Fault> {
+        let lengths = self.emit(SequenceLength, &[x])?;
+        let lengths = self.emit(RowsToAxis, &[lengths])?;
+        let starts = self.emit(CumSum { axis: 0, exclusive: true, reverse: false }, &[lengths])?;
+        Ok([lengths, starts])
+    }
+
+    /// For each of these rows, the sequence of `x` that has the row's number in `which`, i64.
+    pub(super) fn chosen_sequences(
+        &mut self,
+        x: VarId,
+        (which, rows): (VarId, RowsId),
+        name: &str,
+    ) -> Result<VarId, Fault> {
+        let mut of_rows = self.lengths_and_starts(x)?;
+        for value in &mut of_rows {
+            *value = self.emit(Gather { axis: 0 }, &[*value, which])?;
+        }
+        let [length, start] = of_rows;
+        let tokens = self.reader.draft.program.create_tokens(name, rows);
+        let position = self.emit(SequenceRange { rows: tokens }, &[length])?;
+        let start = self.emit(SequenceExpandAs, &[start, position])?;
+        let place = self.at().binary(BinaryKind::Add, position, start)?;
+        let all = self.emit(RowsToAxis, &[x])?;
+        self.emit(Gather { axis: 0 }, &[all, place])
     }
 
     /// Makes a value the result.
@@ -86,22 +121,39 @@ impl Reading<'_, '_> {
         self.give(reshaped)
     }
 
-    /// Pads to a number of places, which has to be known, and also returns the lengths.
+    /// Pads to a number of places, by default to those of the longest sequence, and also returns the lengths.
     pub(super) fn sequence_pad(&mut self) -> Result<bool, ConvertError> {
         let (x, places) = (self.input("X")?, self.desc.attr_int("padded_length")?.unwrap_or(-1));
         let pad_value = self.constant_of(self.input("PadValue")?);
-        let (1.., Some([pad_value])) = (places, pad_value.as_deref()) else { return Ok(false) };
+        let Some([pad_value]) = pad_value.as_deref() else {
+            return self.lacks("its padding is not one known number");
+        };
         let (pad_value, desc) = (pad_value.as_f64(), self.desc);
         let whole = self.ty(x).rows.and_then(|rows| self.reader.draft.program.rows_of_whole_sequences(rows));
         if whole.is_none() {
             return Ok(false);
         }
-        let pad = SequencePad { length: Dim::from(i64::from(places)), pad_value };
+        let length = match places {
+            1.. => Dim::from(i64::from(places)),
+            _ => self.longest_of(x)?,
+        };
+        let pad = SequencePad { length, pad_value };
         self.define(pad, &[x], &[], &[one(desc.output("Out"), "Out")?])?;
         if let [name] = desc.output("Length") {
             self.define(SequenceLength, &[x], &[], &[name])?;
         }
         Ok(true)
+    }
+
+    /// The length of the longest sequence as a size.
+    fn longest_of(&mut self, x: VarId) -> Result<Dim, Fault> {
+        let mut at = self.at();
+        let lengths = at.emit(SequenceLength, &[x])?;
+        let lengths = at.emit(RowsToAxis, &[lengths])?;
+        let longest = Reduce { kind: ReduceKind::Max, axes: vec![0], keep_dim: false };
+        let longest = at.emit(longest, &[lengths])?;
+        let numbers = at.numbers_before(longest, "longest")?;
+        Ok(at.ty(numbers).dims.first().cloned().unwrap_or(Dim::from(1)))
     }
 
     pub(super) fn sequence_unpad(&mut self) -> Result<bool, ConvertError> {

@@ -5,10 +5,12 @@
 //! output slots. A rule returns `false` for a form that ours lacks, such as a slice along the rows; the operator then
 //! stays foreign. Slots that no rule reads (`XShape`, `StepScopes`) are dead.
 
+mod array_loops;
 mod arrays;
 mod attributes_as_inputs;
 mod boxes;
 mod class_ids;
+mod collected_arrays;
 mod complex;
 mod conditional_blocks;
 mod constants;
@@ -26,8 +28,11 @@ mod graphs;
 mod images;
 mod interpolation;
 mod kept_boxes;
+mod loop_frames;
 mod making_sequences;
 mod matrix_products;
+mod measures;
+mod noise_contrast;
 mod normalisation;
 mod padded_sequences;
 mod pairs;
@@ -35,7 +40,9 @@ mod prior_boxes;
 mod proposals;
 mod puts;
 mod quantised;
+mod raised_while;
 mod random;
+mod rank_tables;
 mod recurrent;
 mod recurrent_sequences;
 mod reductions;
@@ -53,8 +60,11 @@ mod updates;
 mod volumes;
 mod yolo_box;
 
+pub(super) use self::array_loops::ArrayLoop;
+pub(super) use self::arrays::Array;
 use self::constants::constant;
 pub(super) use self::constants::initializer;
+pub(super) use self::rank_tables::{RankTable, TableName};
 #[cfg(feature = "convert")]
 pub(in crate::convert) use self::updates::update_of;
 use crate::convert::derived::{self, float};
@@ -207,12 +217,15 @@ fn rule(name: &str) -> Option<Rule> {
         "sequence_pool" | "sequence_pool_grad"                              => |x| x.sequence_pool(),
         "warpctc"                                                           => |x| x.warpctc(),
         "lod_reset"                                                         => |x| x.lod_reset(),
+        "chunk_eval"                                                        => |x| x.chunk_eval(),
         "cos_sim"                                                           => |x| x.cosine_similarity(),
         "ctc_align"                                                         => |x| x.ctc_align(),
+        "edit_distance"                                                     => |x| x.edit_distance(),
         "gru"                                                               => |x| x.gru(),
         "gru_unit"                                                          => |x| x.gru_unit(),
         "hierarchical_sigmoid"                                              => |x| x.hierarchical_sigmoid(),
         "lstm"                                                              => |x| x.lstm(),
+        "nce"                                                               => |x| x.nce(),
         "row_conv"                                                          => |x| x.row_conv(),
         "sequence_scatter"                                                  => |x| x.sequence_scatter(),
         "rnn"                                                               => |x| x.rnn(),
@@ -221,8 +234,14 @@ fn rule(name: &str) -> Option<Rule> {
         "write_to_array"                                                    => |x| x.write_to_array(),
         "read_from_array"                                                   => |x| x.read_from_array(),
         "lod_array_length"                                                  => |x| x.array_length(),
+        "lod_rank_table"                                                    => |x| x.rank_table(),
+        "max_sequence_len"                                                  => |x| x.max_sequence_len(),
+        "lod_tensor_to_array"                                               => |x| x.steps_of_sequences(),
+        "array_to_lod_tensor"                                               => |x| x.sequences_of_steps(),
+        "shrink_rnn_memory"                                                 => |x| x.shrink_memory(),
+        "reorder_lod_tensor_by_rank"                                        => |x| x.reorder_by_rank(),
         "tensor_array_to_tensor"                                            => |x| x.array_to_tensor(),
-        "while"                                                             => control_flow::raise_while,
+        "while"                                                             => raised_while::raise_while,
         "conditional_block" | "conditional_block_infer"                     => |x| x.conditional_block(),
         "select_input"                                                      => |x| x.select_input(),
         "set_value"                                                         => |x| x.set_value(),

@@ -11,18 +11,23 @@ use crate::ops::{
 use crate::program::{DType, Dim, RowsId, VarId};
 
 /// Sequences that were padded.
-struct Unpadded {
+pub(super) struct Unpadded {
     /// The row space of their tokens.
-    tokens: RowsId,
+    pub(super) tokens: RowsId,
     /// A value whose tokens these are.
-    value: VarId,
+    pub(super) value: VarId,
     /// Whether the rows are those of a batch of fixed size, which other operators do not know.
-    is_fixed: bool,
+    pub(super) is_fixed: bool,
 }
 
 impl At<'_> {
     /// The tokens of padded sequences, of which `length` has the lengths. `None` if it is not known how many there are.
-    fn unpadded(&mut self, x: VarId, length: VarId, name: &str) -> Result<Option<Unpadded>, Fault> {
+    pub(super) fn unpadded(
+        &mut self,
+        x: VarId,
+        length: VarId,
+        name: &str,
+    ) -> Result<Option<Unpadded>, Fault> {
         let is_fixed = self.ty(x).rows.is_none();
         let (Some(x), Some(length)) = (self.along_rows(x)?, self.along_rows(length)?) else {
             return Ok(None);
@@ -44,7 +49,7 @@ impl At<'_> {
 }
 
 /// What all of these operators need.
-const LACK: &str = "the number of sequences is not known, or others have the lengths";
+pub(super) const LACK: &str = "the number of sequences is not known, or others have the lengths";
 
 impl<'a> Reading<'_, 'a> {
     /// Losses of logits, `[steps, sequences, classes]`, and labels, `[sequences, labels]`.

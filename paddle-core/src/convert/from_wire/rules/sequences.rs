@@ -72,18 +72,35 @@ impl<'a> Reading<'_, 'a> {
         }
     }
 
-    /// Repeats each row for the tokens of its sequence. Rows of a value without a row space are gathered by index.
+    /// Repeats each row of `X`, or each sequence of it, for what the rows of `Y` have at a level: for the tokens of each sequence, or for
+    /// the sequences in each. Rows of a value without a row space are gathered by index.
     pub(super) fn sequence_expand(&mut self) -> Result<bool, ConvertError> {
         let (x, y) = (self.input("X")?, self.input("Y")?);
-        let of_first_level = matches!(self.desc.attr_int("ref_level")?, None | Some(-1 | 0));
-        let Some(rows) = self.rows_of(y).filter(|_| of_first_level) else { return Ok(false) };
+        let level = self.desc.attr_int("ref_level")?.unwrap_or(-1);
+        let mut levels = self.reader.draft.program.levels(self.ty(y));
+        // Tokens that are taken from others know one level.
+        if levels.is_empty() {
+            levels.extend(self.ty(y).rows.filter(|_| self.rows_of(y).is_some()));
+        }
+        let level = if level < 0 { levels.len().checked_sub(1) } else { usize::try_from(level).ok() };
+        let Some(&target) = level.and_then(|level| levels.get(level)) else {
+            return self.lacks("its second value has no sequences of this level");
+        };
+        let Some(rows) = self.reader.draft.program.rows_of_sequences(target) else { return Ok(false) };
+        let like = if self.ty(y).rows == Some(target) { y } else { self.emit(RowNumbers::of(target), &[])? };
         match self.ty(x).rows {
-            Some(own) if own == rows => self.out(SequenceExpandAs, &[x, y]),
-            Some(_) => Ok(false),
+            Some(own) if own == rows => self.out(SequenceExpandAs, &[x, like]),
+            Some(_) if self.rows_of(x) == Some(rows) && self.is_whole(x) => {
+                let numbers = self.emit(RowNumbers::of(rows), &[])?;
+                let which = self.emit(SequenceExpandAs, &[numbers, like])?;
+                let (repeated, desc) = (self.chosen_sequences(x, (which, target), "expanded")?, self.desc);
+                self.named_value(one(desc.output("Out"), "Out")?, repeated)
+            }
+            Some(_) => self.lacks("its first value has other rows than its second one has at this level"),
             None if self.ty(x).dims.is_empty() => Ok(false),
             None => {
                 let numbers = self.emit(RowNumbers::of(rows), &[])?;
-                let numbers = self.emit(SequenceExpandAs, &[numbers, y])?;
+                let numbers = self.emit(SequenceExpandAs, &[numbers, like])?;
                 self.out(Gather { axis: 0 }, &[x, numbers])
             }
         }
