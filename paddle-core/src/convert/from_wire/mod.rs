@@ -157,10 +157,11 @@ impl<'a> Reader<'a> {
         self.draft.take_back(to);
     }
 
-    /// Whether there are operators without a rule, which stay foreign.
+    /// Whether there are operators that have no rule and stay foreign. One that repeats elements has none if a run computes how often.
     fn has_unknown(&self) -> bool {
         let mut ops = self.blocks.iter().flat_map(|block| &block.desc.ops);
-        ops.any(|op| !is_known(&op.r#type) && !["feed", "fetch", PROGRAM].contains(&op.r#type.as_str()))
+        let is_read = |name: &str| is_known(name) || ["feed", "fetch", PROGRAM].contains(&name);
+        ops.any(|op| !is_read(&op.r#type) || !op.input("RepeatsTensor").is_empty())
     }
 
     /// The number of operators' reads of a variable with this name.

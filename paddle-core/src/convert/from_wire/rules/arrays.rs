@@ -177,6 +177,12 @@ impl<'a> Reading<'_, 'a> {
         {
             return self.place_of_collected(array, start);
         }
+        if starts.is_none() && is_one {
+            let places = [self.inputs("StartsTensor")?, self.inputs("StartsTensorList")?].concat();
+            if let [place] = places[..] {
+                return self.read_at(array, place);
+            }
+        }
         let (Some(&[start]), Some(&[end])) = (starts.as_deref(), ends.as_deref()) else {
             return self.lacks("the places that it reads are not known");
         };
