@@ -4,6 +4,7 @@
 //! which there is one: all else is an axis of that row outside of the body, and what it was inside.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use crate::convert::draft::At;
 use crate::convert::from_wire::{Fault, Reading};
@@ -28,8 +29,8 @@ impl Frame {
         }
         let mut likes = BTreeMap::new();
         for rows in types.iter().filter_map(|ty| ty.rows) {
-            if !likes.contains_key(&rows) {
-                likes.insert(rows, x.emit(RowNumbers::of(rows), &[])?);
+            if let Entry::Vacant(like) = likes.entry(rows) {
+                like.insert(x.emit(RowNumbers::of(rows), &[])?);
             }
         }
         let row = x.reader.draft.fixed_rows(1);
