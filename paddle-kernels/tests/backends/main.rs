@@ -51,8 +51,8 @@ mod together;
 mod tolerance;
 mod views;
 
-/// Makes a test of each function, for each backend.
-macro_rules! on_every_backend {
+/// Makes a test of each function, for each backend on the processor.
+macro_rules! on_every_processor {
     ($($check:ident),* $(,)?) => {
         mod single {
             $(#[test]
@@ -81,6 +81,15 @@ macro_rules! on_every_backend {
                 super::$check(&crate::queued::Queued(paddle_kernels::Cpu::with_threads(2).unwrap()));
             })*
         }
+
+    };
+}
+pub(crate) use on_every_processor;
+
+/// Makes a test of each function, for each backend: on cards, too, where there are some.
+macro_rules! on_every_backend {
+    ($($check:ident),* $(,)?) => {
+        crate::on_every_processor!($($check),*);
 
         #[cfg(feature = "wgpu")]
         mod card_by_wgpu {
