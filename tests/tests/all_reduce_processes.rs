@@ -118,23 +118,11 @@ fn started_here() -> Result<(), Error> {
         assert!(error.contains("is gone"), "rank {rank}: {error}");
     }
     // What another rank has said in the end is in the error of the first one.
-    let fails = Command::new(env::current_exe().unwrap())
-        .env(ROLE, "fails")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let error = outcome(fails).unwrap_err();
+    let error = outcome(itself("fails")).unwrap_err();
     assert!(error.contains("rank 1 is gone") && error.contains("there is nothing more to read"), "{error}");
     // What the `main` of a rank returns ends the others soon, and is in their errors, whoever knows of it.
     let begun = Instant::now();
-    let returns = Command::new(env::current_exe().unwrap())
-        .env(ROLE, "returns")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let error = outcome(returns).unwrap_err();
+    let error = outcome(itself("returns")).unwrap_err();
     assert!(error.contains("rank 1 is gone") && error.contains("what is not there"), "{error}");
     for (rank, end) in launched("differs", 3).into_iter().map(outcome).enumerate() {
         let error = end.unwrap_err();
@@ -152,6 +140,12 @@ fn started_here() -> Result<(), Error> {
         "all_reduce_processes: 3 ranks, 4 of a launcher, 3 of which one died, and four groups of which one failed"
     );
     Ok(())
+}
+
+/// This program in a role, in which it starts the other ranks.
+fn itself(role: &str) -> Child {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.env(ROLE, role).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// This program in all ranks of a group, as torchrun would start it.
