@@ -173,6 +173,8 @@ pub enum FileFault {
         /// The number of its models.
         found: usize,
     },
+    /// It is a program in the form that PaddlePaddle has from version 3 on, `.json`, which is not read.
+    LaterForm,
     /// There is no memory for the content of the file.
     OutOfMemory(OutOfMemory),
 }
@@ -347,6 +349,7 @@ impl fmt::Display for FileFault {
             Self::Models { found } => {
                 write!(f, "has {found} files `.pdmodel`, `.onnx` or `__model__`; name one of them")
             }
+            Self::LaterForm => write!(f, "{}", ModelFileFault::LaterForm),
             Self::OutOfMemory(error) => write!(f, "{error}"),
         }
     }
@@ -363,6 +366,7 @@ impl From<ModelFileError> for FileError {
         let fault = match fault {
             ModelFileFault::OutOfMemory(error) => FileFault::OutOfMemory(error),
             ModelFileFault::Models { found } => FileFault::Models { found },
+            ModelFileFault::LaterForm => FileFault::LaterForm,
             ModelFileFault::Truncated { tensor, end, length } => FileFault::Truncated { tensor, end, length },
             ModelFileFault::Location { tensor, why } => FileFault::Location { tensor, why },
             ModelFileFault::Read(error) => FileFault::read(error),
@@ -396,6 +400,7 @@ impl Error for FileError {
             | FileFault::Trainings { .. }
             | FileFault::Updater { .. }
             | FileFault::Models { .. }
+            | FileFault::LaterForm
             | FileFault::Name { .. } => None,
         }
     }

@@ -294,3 +294,18 @@ fn models_without_names_of_their_own() {
     assert!(error.to_string().contains("`../b`"), "{error}");
     fs::remove_dir_all(&folder).unwrap();
 }
+
+/// PaddlePaddle 3 saves programs in another form unless it is told otherwise, which the error says how to do.
+#[test]
+fn programs_of_a_later_form() {
+    let folder = std::env::temp_dir().join(format!("paddle-later-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    for name in ["model.json", "model.pdiparams"] {
+        fs::write(folder.join(name), "{}").unwrap();
+    }
+    for path in [folder.clone(), folder.join("model"), folder.join("model.json")] {
+        let Err(error) = Network::<Dynamic>::load(&path) else { panic!("it is not read") };
+        assert!(error.to_string().contains("`FLAGS_enable_pir_api=0`"), "{error}");
+    }
+    fs::remove_dir_all(&folder).unwrap();
+}

@@ -28,6 +28,8 @@ pub enum ModelFileFault {
         /// The number of its models.
         found: usize,
     },
+    /// It is a program in the form that PaddlePaddle has from version 3 on, `.json`, which is not read.
+    LaterForm,
     /// The file ends within a tensor.
     Truncated {
         /// The name of the tensor.
@@ -68,6 +70,10 @@ impl fmt::Display for ModelFileFault {
             Self::Models { found } => {
                 write!(f, "has {found} files `.pdmodel`, `.onnx` or `__model__`; name one of them")
             }
+            Self::LaterForm => f.write_str(
+                "is a program in the form `.json` of PaddlePaddle 3, which is not read: with `FLAGS_enable_pir_api=0` in the environment, \
+                 PaddlePaddle saves a `.pdmodel`",
+            ),
             Self::Truncated { tensor, end, length } => write!(
                 f,
                 "the file ends within tensor `{tensor}`: it has {length} bytes, but that tensor ends at byte {end}"
@@ -85,6 +91,7 @@ impl Error for ModelFileError {
             ModelFileFault::Read(error) => Some(error),
             ModelFileFault::OutOfMemory(error) => Some(error),
             ModelFileFault::Models { .. }
+            | ModelFileFault::LaterForm
             | ModelFileFault::Truncated { .. }
             | ModelFileFault::Location { .. } => None,
         }

@@ -69,7 +69,7 @@ impl FileSystem for System {
 /// extension of one behind it, `.onnx` if there is such a file and none `.pdmodel`. It need not exist, unless the path is a folder.
 ///
 /// # Errors
-/// If the path is a folder that cannot be read, or has no model or several.
+/// If the path is a folder that cannot be read, or has no model or several, or if a model is in a form that is not read.
 pub fn file_of(path: &Path, files: &impl FileSystem) -> Result<PathBuf, ModelFileError> {
     if files.metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
         let names = files.names(path).map_err(|error| ModelFileFault::Read(error).of(path))?;
@@ -78,6 +78,12 @@ pub fn file_of(path: &Path, files: &impl FileSystem) -> Result<PathBuf, ModelFil
         let models: Vec<PathBuf> = named.filter(is_file).collect();
         return match <[PathBuf; 1]>::try_from(models) {
             Ok([model]) => Ok(model),
+            Err(models)
+                if models.is_empty()
+                    && names.iter().any(|name| is_of_later_form(&path.join(name), files)) =>
+            {
+                Err(ModelFileFault::LaterForm.of(path))
+            }
             Err(models) => Err(ModelFileFault::Models { found: models.len() }.of(path)),
         };
     }
@@ -86,7 +92,17 @@ pub fn file_of(path: &Path, files: &impl FileSystem) -> Result<PathBuf, ModelFil
     }
     let [pdmodel, onnx] = ["pdmodel", "onnx"].map(|extension| with_extension(path, extension));
     let is_there = |path: &Path| files.metadata(path).is_ok();
+    let later = with_extension(path, "json");
+    if !is_there(&pdmodel) && !is_there(&onnx) && is_of_later_form(&later, files) {
+        return Err(ModelFileFault::LaterForm.of(&later));
+    }
     Ok(if !is_there(&pdmodel) && is_there(&onnx) { onnx } else { pdmodel })
+}
+
+/// Whether a file is a program as PaddlePaddle 3 saves it, `.json`, with values beside it.
+fn is_of_later_form(file: &Path, files: &impl FileSystem) -> bool {
+    has_extension(file, "json")
+        && [file, &values_beside(file)].iter().all(|path| files.metadata(path).is_ok())
 }
 
 /// Whether a path has the name of a model: `.pdmodel`, `.onnx`, or what PaddlePaddle called it before, `__model__`.

@@ -35,6 +35,7 @@ pub(crate) fn file_of(path: &Path) -> Result<PathBuf, String> {
                 "this is a folder with {found} models, and not with one `.pdmodel`, `.onnx` or `__model__`"
             )
         }
+        ModelFileFault::LaterForm => format!("this {}", error.fault),
         fault => format!("the folder {fault}"),
     })?;
     let tried = if is_model(path) { "" } else { " with `.pdmodel` or `.onnx` behind its name" };

@@ -15,11 +15,12 @@ use crate::wire::VarKind;
 const MOST: i64 = 1 << 13;
 
 /// Operators that have a rule for complex numbers.
-const KNOWN: [&str; 19] = [
+const KNOWN: [&str; 20] = [
     "abs",
     "angle",
     "as_complex",
     "as_real",
+    "cast",
     "complex",
     "conj",
     "elementwise_add",
@@ -83,6 +84,21 @@ impl Reading<'_, '_> {
                 let (x, y) = (self.input("X")?, self.input("Y")?);
                 let pair = self.at().pair([x, y]);
                 self.tried(pair.map(Ok), "Out")
+            }
+            "cast" => {
+                let (x, out) = (self.input("X")?, one(desc.output("Out"), "Out")?);
+                let is_complex = [one(desc.input("X"), "X")?, out].map(|name| self.is_complex(name));
+                let mut at = self.at();
+                let cast = match is_complex {
+                    [true, true] => Ok(x),
+                    [true, false] => at.half(x, 0),
+                    _ => {
+                        let x = at.as_kind(x, DType::F32)?;
+                        let zero = at.scaled(x, 0.0, 0.0)?;
+                        at.pair([x, zero])
+                    }
+                };
+                self.tried(cast.map(Ok), "Out")
             }
             "transpose2" => {
                 let x = self.input("X")?;
@@ -193,9 +209,6 @@ impl Reading<'_, '_> {
         if self.desc.attr_long("axis")?.unwrap_or(-1) != -1 {
             return self.lacks("it aligns complex numbers at an axis");
         }
-        if self.desc.r#type == "elementwise_div" && are_complex[1] {
-            return self.lacks("it divides by complex numbers");
-        }
         let mut values = [self.input("X")?, self.input("Y")?];
         let kind = self.desc.r#type.clone();
         let mut at = self.at();
@@ -203,7 +216,7 @@ impl Reading<'_, '_> {
             if is_complex {
                 continue;
             }
-            *value = if matches!(kind.as_str(), "elementwise_mul" | "elementwise_div") {
+            *value = if kind == "elementwise_mul" {
                 let dims = [&at.ty(*value).dims[..], &[Dim::from(1)]].concat();
                 at.shaped(*value, dims)?
             } else {
@@ -215,15 +228,28 @@ impl Reading<'_, '_> {
         let out = match kind.as_str() {
             "elementwise_add" => at.binary(BinaryKind::Add, x, y),
             "elementwise_sub" => at.binary(BinaryKind::Sub, x, y),
-            "elementwise_div" => at.binary(BinaryKind::Div, x, y),
             _ if are_complex != [true; 2] => at.binary(BinaryKind::Mul, x, y),
             _ => {
-                let [a, b, c, d] = [at.half(x, 0)?, at.half(x, 1)?, at.half(y, 0)?, at.half(y, 1)?];
+                let [a, b, c, mut d] = [at.half(x, 0)?, at.half(x, 1)?, at.half(y, 0)?, at.half(y, 1)?];
+                let divides = kind == "elementwise_div";
+                if divides {
+                    // A quotient is the product with the conjugate, divided by the square of its size.
+                    d = at.scaled(d, -1.0, 0.0)?;
+                }
                 let (ac, bd) = (at.binary(BinaryKind::Mul, a, c)?, at.binary(BinaryKind::Mul, b, d)?);
                 let (ad, bc) = (at.binary(BinaryKind::Mul, a, d)?, at.binary(BinaryKind::Mul, b, c)?);
                 let real = at.binary(BinaryKind::Sub, ac, bd)?;
                 let imaginary = at.binary(BinaryKind::Add, ad, bc)?;
-                at.pair([real, imaginary])
+                let product = at.pair([real, imaginary])?;
+                if divides {
+                    let (cc, dd) = (at.binary(BinaryKind::Mul, c, c)?, at.binary(BinaryKind::Mul, d, d)?);
+                    let size = at.binary(BinaryKind::Add, cc, dd)?;
+                    let dims = [&at.ty(size).dims[..], &[Dim::from(1)]].concat();
+                    let size = at.shaped(size, dims)?;
+                    at.binary(BinaryKind::Div, product, size)
+                } else {
+                    Ok(product)
+                }
             }
         };
         self.tried(out.map(Ok), "Out")
