@@ -143,6 +143,12 @@ fn what_a_loop_that_collects_lacks() {
     assert!(twice.contains("`write_to_array`: it does not write the place behind the last one"), "{twice}");
     let nothing = faults(vec![read_at("i", "z"), write("y", "i")]);
     assert!(nothing.contains("`read_from_array`: it reads another place than the last one"), "{nothing}");
+    // A part of the array, which is another one in each iteration.
+    let part = op("slice", "", "z").with_input("Input", ["list"]);
+    let part = part.with_attr(OpAttr::longs("starts", [-1])).with_attr(OpAttr::longs("ends", [9]));
+    let part = part.with_attr(OpAttr::longs("axes", [0])).with_attr(OpAttr::longs("decrease_axis", [0]));
+    let part = faults(vec![write("y", "i"), part]);
+    assert!(part.contains("`slice`: a loop around it writes into its array"), "{part}");
     // What is taken for a counter has to be one.
     let jumps =
         faults(vec![write("y", "i"), op("increment", "i", "i").with_attr(OpAttr::float("step", 1.0))]);

@@ -109,10 +109,9 @@ impl<'a> ArrayLoop<'a> {
                 let before = match x.reader.arrays.get(&array) {
                     None => Some(Vec::new()),
                     Some(Array::Places(places)) => places.iter().copied().collect(),
-                    Some(Array::Steps { .. } | Array::Collected { .. }) => None,
+                    Some(Array::Steps { .. } | Array::Collected { .. } | Array::Growing) => None,
                 };
-                let is_outer = x.reader.array_loops.iter().any(|outer| outer.arrays.contains_key(&array));
-                let Some(before) = before.filter(|_| block == body && !is_outer) else { return Ok(None) };
+                let Some(before) = before.filter(|_| block == body) else { return Ok(None) };
                 let behind = blocks.iter().enumerate().filter(|&(block, _)| !within(block));
                 let behind = behind.flat_map(|(_, block)| &block.desc.ops).filter(|op| op.r#type != "while");
                 let is_collected = behind
@@ -147,11 +146,12 @@ impl<'a> ArrayLoop<'a> {
     /// With the values that the state has in the body: those of variables, and behind them what the arrays need.
     pub(super) fn begun(
         mut self,
-        x: &Reading<'_, 'a>,
+        x: &mut Reading<'_, 'a>,
         initial: &[VarId],
         inside: &[VarId],
         variables: usize,
     ) -> Self {
+        x.reader.arrays.extend(self.arrays.keys().map(|&array| (array, Array::Growing)));
         for (&before, &value) in initial.iter().zip(inside).take(variables) {
             if let Some([number]) = x.constant_of(before).as_deref()
                 && let Some(number) = number.as_i64().filter(|_| !x.ty(before).dtype.is_float())

@@ -11,6 +11,8 @@ use crate::program::{DType, Dim, Type, VarId};
 #[derive(Clone)]
 pub(in crate::convert::from_wire) enum Array<'a> {
     Places(Places),
+    /// A loop around writes into it, and only the operators of that loop itself know what.
+    Growing,
     /// The steps of whole sequences, in the order of a rank table.
     Steps {
         value: VarId,
@@ -23,6 +25,8 @@ pub(in crate::convert::from_wire) enum Array<'a> {
         ty: Type,
     },
 }
+
+const GROWS: &str = "a loop around it writes into its array";
 
 /// The variable that an array is in: the block that declares it, and its name.
 pub(super) type ArrayName<'a> = (usize, &'a str);
@@ -52,7 +56,7 @@ impl<'a> Reading<'_, 'a> {
     fn places(&self, array: ArrayName<'a>) -> &[Option<VarId>] {
         match self.reader.arrays.get(&array) {
             Some(Array::Places(places)) => places.as_slice(),
-            Some(Array::Steps { .. } | Array::Collected { .. }) | None => &[],
+            Some(Array::Steps { .. } | Array::Collected { .. } | Array::Growing) | None => &[],
         }
     }
 
@@ -93,7 +97,7 @@ impl<'a> Reading<'_, 'a> {
         let place = self.place_in("I")?;
         let place = match self.reader.arrays.get(&array) {
             Some(&Array::Steps { value, table }) => return self.step_of(value, table),
-            Some(Array::Collected { .. }) => None,
+            Some(Array::Collected { .. } | Array::Growing) => None,
             Some(Array::Places(_)) | None => place,
         };
         let Some(place) = place else {
@@ -127,6 +131,7 @@ impl<'a> Reading<'_, 'a> {
                 let length = self.at().size_as(&length, DType::I64)?;
                 return self.named_value(one(desc.output("Out"), "Out")?, length);
             }
+            Some(Array::Growing) => return self.lacks(GROWS),
             Some(Array::Places(_)) | None => {}
         }
         let length = Number::Int(self.places(array).len() as i64);
@@ -169,6 +174,9 @@ impl<'a> Reading<'_, 'a> {
     /// A part of an array, or the value in one of its places.
     pub(super) fn slice_of_array(&mut self) -> Result<bool, ConvertError> {
         let (array, desc) = (self.array("Input")?, self.desc);
+        if let Some(Array::Growing) = self.reader.arrays.get(&array) {
+            return self.lacks(GROWS);
+        }
         let starts = self.numbers("starts", "StartsTensor", "StartsTensorList")?;
         let ends = self.numbers("ends", "EndsTensor", "EndsTensorList")?;
         let is_one = !desc.attr_longs("decrease_axis")?.unwrap_or_default().is_empty();
@@ -214,6 +222,9 @@ impl<'a> Reading<'_, 'a> {
 
     pub(super) fn copy_of_array(&mut self) -> Result<bool, ConvertError> {
         let (array, desc) = (self.array("X")?, self.desc);
+        if let Some(Array::Growing) = self.reader.arrays.get(&array) {
+            return self.lacks(GROWS);
+        }
         if let Some(collected @ Array::Collected { .. }) = self.reader.arrays.get(&array) {
             let collected = collected.clone();
             let to = self.array_named(one(desc.output("Out"), "Out")?)?;

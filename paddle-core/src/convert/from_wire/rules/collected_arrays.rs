@@ -11,7 +11,7 @@ impl<'a> Reading<'_, 'a> {
         let (places, rest) = match self.reader.arrays.get(&array) {
             Some(Array::Places(places)) => (places.iter().copied().collect::<Option<Vec<VarId>>>(), None),
             Some(Array::Collected { before, rest, ty }) => (Some(before.clone()), Some((*rest, ty.clone()))),
-            Some(Array::Steps { .. }) | None => (None, None),
+            Some(Array::Steps { .. } | Array::Growing) | None => (None, None),
         };
         let Some(places) = places else { return Ok(None) };
         let ty = rest.as_ref().map(|(_, ty)| ty.clone()).or_else(|| Some(self.ty(*places.first()?).clone()));
