@@ -3,7 +3,9 @@
 use std::error;
 use std::fmt;
 
-use paddle_core::convert::{ConvertError, LegaliseError, Unsupported};
+use paddle_core::convert::ConvertError;
+#[cfg(feature = "models")]
+use paddle_core::convert::{LegaliseError, Unsupported};
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::GradientError;
 use paddle_core::passes::PassError;
@@ -72,8 +74,10 @@ pub enum Error {
     /// An encoded program cannot be read.
     Convert(Box<ConvertError>),
     /// A loaded model has operators, attributes or types that are not supported: all of them.
+    #[cfg(feature = "models")]
     Unsupported(Unsupported),
     /// A program has no form that PaddlePaddle runs.
+    #[cfg(feature = "models")]
     Legalise(LegaliseError),
     /// A program cannot be planned.
     Plan(PlanError),
@@ -237,7 +241,9 @@ kinds! {
     Verify(VerifyError);
     Wire(WireError);
     Convert(Box<ConvertError>);
+    #[cfg(feature = "models")]
     Unsupported(Unsupported);
+    #[cfg(feature = "models")]
     Legalise(LegaliseError);
     Plan(PlanError);
     Operator(OperatorError);

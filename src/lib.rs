@@ -91,6 +91,7 @@ pub mod instances;
 mod interrupt;
 #[cfg(feature = "language")]
 pub mod language;
+#[cfg(feature = "models")]
 mod load;
 pub mod metrics;
 mod model;
@@ -110,8 +111,10 @@ pub mod profile;
 mod progress;
 mod random;
 pub mod reader;
+#[cfg(feature = "models")]
 mod recorded;
 mod row_sums;
+#[cfg(feature = "models")]
 mod save;
 #[cfg(feature = "service")]
 pub mod service;
@@ -124,6 +127,8 @@ pub mod testing;
 pub mod train_loop;
 mod trainer;
 pub mod updater;
+#[cfg(not(feature = "models"))]
+mod without_models;
 
 pub use batch::{Batch, BatchError, Cell, Column, Columns, Row, Rows, Shape};
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
@@ -136,6 +141,7 @@ pub use event::{Event, EventKind};
 pub use files::{FileError, Load};
 pub use infer::{InferOptions, infer, infer_with};
 pub use interrupt::InterruptError;
+#[cfg(feature = "models")]
 pub use load::{load_inference_model, load_onnx};
 #[doc(hidden)]
 pub use network::Training;
@@ -163,6 +169,7 @@ pub use parameter_name::{ParameterGroup, ParameterName};
 pub use parameters::{Networks, ParameterError, Parameters};
 pub use profile::Profile;
 pub use progress::Watch;
+#[cfg(feature = "models")]
 pub use recorded::Recorded;
 pub use setting::SettingError;
 pub use summary::{Summary, summary, summary_with};
@@ -172,6 +179,9 @@ pub use updater::{
     AdaDelta, Adagrad, Adam, AdamW, Adamax, DecayedAdagrad, Ftrl, Lamb, Momentum, RmsProp, Schedule, Sgd,
     Updater,
 };
+#[cfg(not(feature = "models"))]
+#[doc(hidden)]
+pub use without_models::{FeatureModels, Recorded, load_inference_model, load_onnx};
 
 /// The attribute form of [`network!`]. A module of Rust can have only one macro of a name, so this one has a module of
 /// its own: `use paddle::attribute::network;`. A file that uses both forms writes

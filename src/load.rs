@@ -25,7 +25,7 @@ use crate::network::{Dynamic, Network};
 use crate::parameters::Parameters;
 
 /// Loads a model that PaddlePaddle saved, from the bytes of its `.pdmodel` and of its `.pdiparams`:
-/// [`Network::load`] for files that are in memory.
+/// [`Network::load`] for files that are in memory. The feature `models` enables it.
 ///
 /// # Errors
 /// [`Error::Wire`] if the first bytes are not a program, [`Error::Unsupported`] with everything in the program that is
@@ -45,7 +45,7 @@ pub fn load_inference_model(
     with_values(program, &records)
 }
 
-/// Loads a model in ONNX from the bytes of its file: [`Network::load`] for one that is in memory.
+/// Loads a model in ONNX from the bytes of its file: [`Network::load`] for one that is in memory. The feature `models` enables it.
 ///
 /// # Errors
 /// [`Error::Wire`] if the bytes are no model, [`Error::Unsupported`] with everything in it that is not supported, and those of
@@ -83,7 +83,7 @@ impl Network<Dynamic> {
     }
 
     /// Loads a model that PaddlePaddle's `save_inference_model` or `jit.save` wrote, or a model in ONNX, with the values of its
-    /// parameters.
+    /// parameters. The feature `models` enables it.
     ///
     /// `path` is a folder with one model, the model's `.pdmodel` or `.onnx` file, or that without its extension, as PaddlePaddle
     /// takes it. The values of a `.pdmodel` are in the `.pdiparams` file beside it; a model without parameters has none. Older models

@@ -26,7 +26,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use paddle_core::convert::from_wire;
+use paddle_core::convert::from_ours;
 use paddle_core::ops::{Number, Program};
 use paddle_core::wire::ProgramDesc;
 
@@ -271,7 +271,7 @@ fn decode(
     operators: Operators,
 ) -> Result<Model, Error> {
     let [program, startup] = programs.map(ProgramDesc::decode);
-    let mut program = from_wire(&program?, Some(&startup?))?;
+    let mut program = from_ours(&program?, Some(&startup?))?;
     if !sizes.is_empty() {
         let sizes = program.outside_symbols().zip(sizes.iter().copied());
         program = program.bind(&sizes.collect::<Vec<_>>())?;

@@ -16,7 +16,7 @@ use crate::parameters::{ParameterError, Parameters};
 impl<S: Spec> Network<S> {
     /// Writes the model for inference, as PaddlePaddle 2.6 and [`Network::load`] load it: the program to `path`, with the
     /// extension `.pdmodel`, and the values of its parameters to the `.pdiparams` beside it. There is no such file
-    /// without parameters.
+    /// without parameters. The feature `models` enables it.
     ///
     /// A path that ends in `.onnx` gets a model in ONNX, in one file, of the operators of ONNX 1.13. Its first inputs are those of
     /// the network, and their rows are its first dimension. A sequence `words` is fed as its tokens, one after another,

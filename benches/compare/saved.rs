@@ -4,9 +4,11 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "models")]
 use paddle::{Dynamic, Network};
 
 /// A model of a folder, and what a comparison runs of it.
+#[cfg_attr(not(feature = "models"), expect(dead_code, reason = "none is read then"))]
 pub(crate) struct Saved {
     pub(crate) name: String,
     /// Its `.pdmodel`, without the ending.
@@ -17,7 +19,17 @@ pub(crate) struct Saved {
     pub(crate) inputs: Vec<String>,
 }
 
+/// Without the feature, no model is read.
+#[cfg(not(feature = "models"))]
+pub(crate) fn find(folder: &Path) -> Result<Vec<Saved>, String> {
+    let folder = folder.display();
+    Err(format!(
+        "the feature `models` reads them: cargo bench --features models --bench compare -- --models {folder}"
+    ))
+}
+
 /// The models in the folders of a folder, by name.
+#[cfg(feature = "models")]
 pub(crate) fn find(folder: &Path) -> Result<Vec<Saved>, String> {
     let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut models = Vec::new();

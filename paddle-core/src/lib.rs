@@ -7,7 +7,6 @@
 pub mod convert;
 pub mod layers;
 pub mod memory;
-#[cfg(feature = "read")]
 pub mod model_files;
 pub mod ops;
 pub mod passes;

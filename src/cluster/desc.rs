@@ -1,6 +1,6 @@
 //! What the machines of a cluster pass on to each other and do not look into: plans, moments, values, results, as bytes.
 
-use paddle_core::convert::{from_wire, to_wire};
+use paddle_core::convert::{from_ours, to_wire};
 use paddle_core::ops::Program;
 use paddle_core::plan::{Arithmetic, Numbers, Precision};
 use paddle_core::program::DType;
@@ -27,7 +27,7 @@ impl EncodedProgram {
 
     pub(super) fn decode(&self) -> Result<Program, Error> {
         let [main, startup] = [&self.main, &self.startup].map(|bytes| ProgramDesc::decode(bytes));
-        let mut program = from_wire(&main?, Some(&startup?))?;
+        let mut program = from_ours(&main?, Some(&startup?))?;
         link_known(&mut program)?;
         Ok(program)
     }

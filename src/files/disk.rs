@@ -10,6 +10,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use paddle_core::memory::TryGrow;
+#[cfg(feature = "models")]
 use paddle_core::model_files::FileSystem;
 pub(crate) use paddle_core::model_files::folder;
 
@@ -142,8 +143,10 @@ pub(crate) fn names(folder: &Path) -> io::Result<Vec<OsString>> {
 }
 
 /// The file system as [`model_files`](paddle_core::model_files) asks for it.
+#[cfg(feature = "models")]
 pub(crate) struct Disk;
 
+#[cfg(feature = "models")]
 impl FileSystem for Disk {
     fn names(&self, folder: &Path) -> io::Result<Vec<OsString>> {
         let entries = perform(Operation::List(folder), || fs::read_dir(folder))?;

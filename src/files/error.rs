@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use paddle_core::memory::OutOfMemory;
 use paddle_core::model_files::{ModelFileError, ModelFileFault};
 use paddle_core::wire::WireError;
+#[cfg(feature = "models")]
 use paddle_core::wire::pickle::PickleError;
 
 use super::load_report::LoadReport;
@@ -167,6 +168,7 @@ pub enum FileFault {
     /// The file is not PaddlePaddle's file of these parameters.
     Wire(WireError),
     /// The file is nothing that `paddle.save` wrote of parameters.
+    #[cfg(feature = "models")]
     Pickle(PickleError),
     /// A folder of which one model is wanted has none or several.
     Models {
@@ -344,6 +346,7 @@ impl fmt::Display for FileFault {
                  {expected:?}; `Parameters::load` reads the parameters alone"
             ),
             Self::Wire(error) => write!(f, "{error}"),
+            #[cfg(feature = "models")]
             Self::Pickle(error) => write!(f, "{error}"),
             Self::Models { found: 0 } => f.write_str("has no file `.pdmodel`, `.onnx` or `__model__`"),
             Self::Models { found } => {
@@ -384,6 +387,7 @@ impl Error for FileError {
             | FileFault::Unkept(source) => Some(source),
             FileFault::NoneIntact { previous, .. } => Some(previous),
             FileFault::Wire(source) => Some(source),
+            #[cfg(feature = "models")]
             FileFault::Pickle(source) => Some(source),
             FileFault::OutOfMemory(source) => Some(source),
             FileFault::HeaderLength { .. }

@@ -44,6 +44,7 @@ impl ByName {
     }
 
     /// The same rules with another learning rate.
+    #[cfg(feature = "models")]
     pub(crate) fn at(&self, rate: impl Schedule + 'static) -> Self {
         ByName { rate: Rate::new(rate), rules: self.rules.clone() }
     }

@@ -1,8 +1,8 @@
 //! Conversion of programs to and from the wire.
 //!
-//! [`to_wire`] writes a [`Program`](crate::ops::Program) as a `ProgramDesc`, and [`from_wire`] reads it back. It reads
-//! PaddlePaddle's own programs by the same rules. [`legalise`] writes a program that the real PaddlePaddle runs, and
-//! [`export`] its two files. Without the features `read` and `convert` there is [`to_wire`] alone; with `read`, programs are read, too.
+//! [`to_wire`] writes a [`Program`](crate::ops::Program) as a `ProgramDesc`, and [`from_ours`] reads it back. [`from_wire`] reads
+//! PaddlePaddle's own programs, too. [`legalise`] writes a program that the real PaddlePaddle runs, and [`export`] its two files.
+//! With the feature `read`, programs of others are read; with `convert`, they are also written. Without them, there is our dialect.
 //!
 //! # Our dialect
 //!
@@ -55,14 +55,16 @@
 //! | `from_onnx/batch.rs` | which dimension is the batch |
 //! | `from_onnx/node.rs` | one operator: its inputs and attributes |
 //! | `from_onnx/rules/` | operators, a file for each family |
-//! | `from_wire/` | wire → programs |
-//! | `from_wire/error.rs` | all faults |
+//! | `error.rs` | all faults of what is read or written |
+//! | `blocks.rs` | the checks of blocks before they are read |
+//! | `sites.rs` | roles and source places |
+//! | `budget.rs` | the memory that reading may take |
+//! | `ours/` | our dialect → programs |
+//! | `from_wire/` | PaddlePaddle's dialect → programs |
 //! | `from_wire/narrow_types.rs` | element types that are narrower than ours |
-//! | `from_wire/own_tables.rs` | the tables of our own dialect |
 //! | `from_wire/variables.rs` | parameters and inputs, and the types that variables declare |
 //! | `from_wire/unsupported.rs` | reading on behind faults, so that all of them are listed |
 //! | `from_wire/batch_axis.rs` | operators that are tried again where the batch is not in front |
-//! | `from_wire/blocks.rs` | the checks of blocks before they are read |
 //! | `from_wire/versions.rs` | variables that are written many times |
 //! | `from_wire/operator.rs` | the helpers of rules |
 //! | `from_wire/known_values.rs` | attributes that are inputs whose values are known |
@@ -74,33 +76,37 @@
 //! | `export/legalise/` | programs → PaddlePaddle's own operators |
 //! | `to_onnx/` | programs → models in ONNX |
 
+mod blocks;
+mod budget;
 mod derived;
 mod dialect;
 #[cfg(feature = "read")]
 mod draft;
+mod error;
 #[cfg(feature = "convert")]
 mod export;
 #[cfg(feature = "read")]
 mod from_onnx;
 #[cfg(feature = "read")]
 mod from_wire;
+mod ours;
 mod parameter_options;
 #[cfg(feature = "convert")]
 mod recorded;
+mod sites;
 #[cfg(feature = "convert")]
 mod to_onnx;
 mod to_wire;
 mod types;
 
+pub use error::{ConvertError, Fault, VariableFault, WirePlace};
 #[cfg(feature = "convert")]
 pub use export::{Export, ExportError, LegaliseError, export, legalise};
 #[cfg(feature = "read")]
 pub use from_onnx::{OnnxModel, load_onnx, load_onnx_to_train};
 #[cfg(feature = "read")]
-pub use from_wire::{
-    ConvertError, Fault, Unsupported, VariableFault, WirePlace, from_wire, is_known, load, load_params,
-    load_saved, load_to_train,
-};
+pub use from_wire::{Unsupported, from_wire, is_known, load, load_params, load_saved, load_to_train};
+pub use ours::from_ours;
 #[cfg(feature = "convert")]
 pub use recorded::{Recorded, load_recorded};
 #[cfg(feature = "convert")]

@@ -1,7 +1,6 @@
 //! The options of parameters: attributes of the operators that initialise them, in our dialect only.
 
-#[cfg(feature = "read")]
-use super::from_wire::Fault;
+use super::error::Fault;
 use crate::program::ParameterOptions;
 use crate::wire::{OpAttr, OpDesc};
 
@@ -32,7 +31,6 @@ pub(super) fn write(options: &ParameterOptions, desc: &mut OpDesc) {
 }
 
 /// Reads the options.
-#[cfg(feature = "read")]
 pub(super) fn read(desc: &OpDesc) -> Result<ParameterOptions, Fault> {
     let flag = |name: &str| Ok::<_, Fault>(desc.attr_bool(name)?.unwrap_or(false));
     let mut options = ParameterOptions {

@@ -4,6 +4,7 @@
 //! files are read.
 
 mod error;
+#[cfg(feature = "read")]
 mod external_data;
 
 use std::ffi::{OsStr, OsString};
@@ -12,6 +13,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 
 pub use error::{ModelFileError, ModelFileFault};
+#[cfg(feature = "read")]
 pub use external_data::read_external_data;
 
 /// The operations on files that reading a model takes.

@@ -1,7 +1,11 @@
 //! The form of attributes on the wire, if it differs from the definition.
 
 use crate::convert::dialect::{DIMS, PATH, TYPE};
+#[cfg(feature = "read")]
+use crate::convert::error::Fault;
 use crate::ops::{Attribute, Loss, LossGrad, LossKind, Op, TopK};
+#[cfg(feature = "read")]
+use crate::wire::OpDesc;
 
 use Constant::{Bool, Int, Text};
 use Form::{Hint, Long, Only, Renamed, Same};
@@ -116,4 +120,22 @@ pub(super) fn wire_name(op: &Op, ours: &'static str, value: &Attribute) -> &'sta
         Attribute::Type(_) => TYPE,
         _ => ours,
     })
+}
+
+/// Whether PaddlePaddle's operator does what ours does: each attribute that ours lacks has to have the one value that
+/// ours covers.
+#[cfg(feature = "read")]
+pub(in crate::convert) fn is_of_our_form(desc: &OpDesc, op: &Op) -> Result<bool, Fault> {
+    for form in form(op).unwrap_or_default() {
+        let Form::Only(name, value) = *form else { continue };
+        let is_same = match value {
+            Constant::Bool(value) => desc.attr_bool(name)?.is_none_or(|found| found == value),
+            Constant::Int(value) => desc.attr_long(name)?.is_none_or(|found| found == i64::from(value)),
+            Constant::Text(value) => desc.attr_string(name)?.is_none_or(|found| found == value),
+        };
+        if !is_same {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -11,16 +11,16 @@
 //! | `read.rs` | attributes, read |
 
 mod form;
-#[cfg(feature = "read")]
 mod read;
 mod write;
 
 use super::dialect::OURS;
 use crate::ops::Op;
 
-#[cfg(feature = "read")]
-pub(super) use self::read::{attributes_of, float, is_of_our_form, row_space, with_attributes};
+pub(super) use self::read::{float, row_space, with_attributes};
 pub(super) use self::write::{attributes, changed_slot, push_float, slots, whole, wholes};
+#[cfg(feature = "read")]
+pub(super) use self::{form::is_of_our_form, read::attributes_of};
 
 /// The name of an operator on the wire. It depends on the operator's kind only.
 pub(super) fn name(op: &Op) -> String {
@@ -29,7 +29,6 @@ pub(super) fn name(op: &Op) -> String {
 }
 
 /// An operator of the kind with this name on the wire; `None` if the name alone does not determine the kind.
-#[cfg(feature = "read")]
 pub(super) fn named(name: &str) -> Option<Op> {
     // Such operators are written under names of others: `conv2d_grad`, or the name of the unknown operator.
     let has_no_name = |op: &Op| matches!(op, Op::Conv2dGrad(_) | Op::Foreign(_));

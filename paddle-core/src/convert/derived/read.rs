@@ -1,15 +1,18 @@
 //! Reads attributes as a definition has them.
 
-use super::form::{Constant, Form, form, wire_name};
+use super::form::wire_name;
 use crate::convert::dialect::OURS;
-use crate::convert::from_wire::Fault;
+use crate::convert::error::Fault;
 use crate::convert::types::{dtype, parse_dim, parse_type};
-use crate::ops::{Attribute, AttributeError, AttributeReader, Attributes, Number, Op, Program};
+use crate::ops::{Attribute, AttributeError, Number, Op, Program};
+#[cfg(feature = "read")]
+use crate::ops::{AttributeReader, Attributes};
 use crate::program::{Dim, RowsId};
 use crate::text;
 use crate::wire::{AttrType, OpDesc, VarKind};
 
 /// The operator of this kind with the attributes that are written. Others have their defaults.
+#[cfg(feature = "read")]
 pub(in crate::convert) fn attributes_of<T: Attributes + Into<Op> + Clone>(
     program: &Program,
     desc: &OpDesc,
@@ -23,23 +26,6 @@ pub(in crate::convert) fn attributes_of<T: Attributes + Into<Op> + Clone>(
 /// An operator with the attributes that are written. Others have their defaults.
 pub(in crate::convert) fn with_attributes(program: &Program, desc: &OpDesc, op: &Op) -> Result<Op, Fault> {
     op.with_attributes(written(program, desc, op)?).map_err(|error| fault(op, error))
-}
-
-/// Whether PaddlePaddle's operator does what ours does: each attribute that ours lacks has to have the one value that
-/// ours covers.
-pub(in crate::convert) fn is_of_our_form(desc: &OpDesc, op: &Op) -> Result<bool, Fault> {
-    for form in form(op).unwrap_or_default() {
-        let Form::Only(name, value) = *form else { continue };
-        let is_same = match value {
-            Constant::Bool(value) => desc.attr_bool(name)?.is_none_or(|found| found == value),
-            Constant::Int(value) => desc.attr_long(name)?.is_none_or(|found| found == i64::from(value)),
-            Constant::Text(value) => desc.attr_string(name)?.is_none_or(|found| found == value),
-        };
-        if !is_same {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// The attributes of an operator that are written, under their own names.

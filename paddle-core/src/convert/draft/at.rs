@@ -1,7 +1,7 @@
 //! The place where a rule appends its operators.
 
 use super::{Draft, Known};
-use crate::convert::from_wire::Fault;
+use crate::convert::error::Fault;
 use crate::ops::compositions::Emit;
 use crate::ops::{
     AssignValue, Binary, BinaryKind, Cast, Concat, Fill, Number, Op, Reshape, Scale, Size, Slice,

@@ -6,7 +6,7 @@
 //! ([`AxisToRows`]), so what a program transposes there and back costs nothing.
 
 use super::{At, Draft};
-use crate::convert::from_wire::Fault;
+use crate::convert::error::Fault;
 use crate::ops::{AxisToRows, Op, RowsToAxis, Transpose};
 use crate::program::{Dim, Mark, VarId};
 

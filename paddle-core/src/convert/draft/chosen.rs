@@ -2,7 +2,7 @@
 //! rows get some for that.
 
 use super::At;
-use crate::convert::from_wire::Fault;
+use crate::convert::error::Fault;
 use crate::convert::types::product;
 use crate::ops::{
     AxisToRows, BinaryKind, Cast, Concat, Reduce, ReduceKind, RowNumbers, SequenceExpandAs, TopK,

@@ -2,7 +2,7 @@
 //! these tokens is a size.
 
 use super::At;
-use crate::convert::from_wire::Fault;
+use crate::convert::error::Fault;
 use crate::ops::{BinaryKind, Cast, RowsToAxis, SequenceRange, Unary, UnaryKind};
 use crate::program::{DType, Dim, VarId};
 

@@ -1,7 +1,7 @@
 //! `einsum`: sums of products, written with a letter for each dimension.
 
 use super::{At, Tried};
-use crate::convert::from_wire::Fault;
+use crate::convert::error::Fault;
 use crate::convert::types::{is_small_product, product};
 use crate::ops::{Binary, BinaryKind, Matmul, Reduce, ReduceKind, Reshape, Transpose};
 use crate::program::{Dim, VarId};

@@ -2,7 +2,7 @@
 //! cut the table to those that there are.
 
 use super::{At, MOST_POSITIONS};
-use crate::convert::from_wire::Fault;
+use crate::convert::error::Fault;
 use crate::convert::types::product;
 use crate::ops::{
     BinaryKind, Compare, CompareKind, Concat, DecayedScores, Gather, Logical, LogicalKind, NonMaxSuppression,

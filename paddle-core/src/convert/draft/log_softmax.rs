@@ -1,7 +1,7 @@
 //! Logarithms of softmax.
 
 use super::At;
-use crate::convert::from_wire::Fault;
+use crate::convert::error::Fault;
 use crate::ops::{Binary, BinaryKind, Reduce, ReduceKind, StopGradient, Unary, UnaryKind};
 use crate::program::VarId;
 

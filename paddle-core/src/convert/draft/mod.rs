@@ -56,18 +56,12 @@ pub(super) use self::sampled::{Outside, Sampling};
 pub(super) use self::shapes::{MOST_POSITIONS, positions_of};
 pub(super) use self::units::{Unit, Weights};
 pub(super) use self::unrolled::MOST_ITERATIONS;
-use super::from_wire::Fault;
-use super::types::{dim_text, too_large};
+use super::budget::{Budget, VALUE};
+use super::error::Fault;
+use super::types::too_large;
 use crate::ops::compositions;
 use crate::ops::{Op, Operator, Program};
 use crate::program::{BlockId, DType, Dim, RowsId, Site, SymbolId, Type, VarId};
-
-/// The approximate memory in bytes that the values of one program may take. A few bytes can ask for many values: each
-/// loop of a nest has the state of the innermost one.
-pub(super) const MEMORY: usize = 256 << 20;
-
-/// The approximate size of a value in bytes, without its name and symbolic sizes.
-pub(super) const VALUE: usize = 200;
 
 /// The value that a composition gives, or what it lacks.
 pub(super) type Tried = compositions::Tried<Fault>;
@@ -91,8 +85,7 @@ pub(super) struct Draft {
     sizes: BTreeSet<String>,
     /// For each variable, the last suffix of its versions.
     suffixes: BTreeMap<String, u64>,
-    /// The memory that is left for values.
-    memory: usize,
+    budget: Budget,
 }
 
 impl Draft {
@@ -108,7 +101,7 @@ impl Draft {
             known: BTreeMap::new(),
             sizes: BTreeSet::new(),
             suffixes: BTreeMap::new(),
-            memory,
+            budget: Budget::new(memory),
         }
     }
 
@@ -129,7 +122,7 @@ impl Draft {
         let mut outputs = Vec::with_capacity(names.len());
         for (name, ty) in names.iter().zip(types) {
             let name = self.fresh(name);
-            self.charge(&name, &ty)?;
+            self.budget.charge(&name, &ty)?;
             outputs.push(self.program.create_var(block, &name, ty)?);
         }
         if let [output] = outputs[..] {
@@ -150,22 +143,14 @@ impl Draft {
     /// Adds a parameter to a block as a new version of a variable.
     pub(super) fn block_parameter(&mut self, id: BlockId, name: &str, ty: &Type) -> Result<VarId, Fault> {
         let name = self.fresh(name);
-        self.charge(&name, ty)?;
+        self.budget.charge(&name, ty)?;
         Ok(self.program.create_block_parameter(id, &name, ty.clone())?)
     }
 
     /// Subtracts so many bytes from the memory that is left. What takes time and no memory is counted, too: loops that are
     /// written out make many operators of few.
     pub(super) fn spend(&mut self, bytes: usize) -> Result<(), Fault> {
-        self.memory = self.memory.checked_sub(bytes).ok_or(Fault::Memory)?;
-        Ok(())
-    }
-
-    /// Subtracts the memory of a value from what is left.
-    fn charge(&mut self, name: &str, ty: &Type) -> Result<(), Fault> {
-        let symbolic = ty.dims.iter().filter(|dim| dim.constant().is_none());
-        let takes = VALUE + 2 * name.len() + symbolic.map(|dim| 16 * dim_text(dim).len()).sum::<usize>();
-        self.spend(takes)
+        self.budget.spend(bytes)
     }
 
     /// The name of the next version of a variable: its own, or its own with the first free suffix.

@@ -1,7 +1,8 @@
 //! Values as element types have them that are narrower than ours.
 
 use super::At;
-use crate::convert::from_wire::{Fault, bits, half};
+use crate::convert::error::Fault;
+use crate::convert::from_wire::{bits, half};
 use crate::ops::compositions::narrow::{cut_to_half, wrap};
 use crate::ops::{Cast, Op};
 use crate::program::{DType, VarId};

@@ -1,7 +1,7 @@
 //! Values some of whose elements are replaced, or added to.
 
 use super::{At, Tried, positions_of};
-use crate::convert::from_wire::Fault;
+use crate::convert::error::Fault;
 use crate::ops::{
     BinaryKind, Cast, Compare, CompareKind, Concat, Fill, Gather, Number, Range, Reduce, ReduceKind, Reshape,
     Select, Slice, TakeAlongAxis, TakeAlongAxisGrad, Transpose,

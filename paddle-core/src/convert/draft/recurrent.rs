@@ -6,7 +6,7 @@
 
 use super::At;
 use super::units::{Unit, Weights};
-use crate::convert::from_wire::Fault;
+use crate::convert::error::Fault;
 use crate::ops::compositions::made_sequences;
 use crate::ops::{
     Binary, BinaryKind, Cast, Compare, CompareKind, Concat, Fill, For, Gather, GatherRows, Number, Op,

@@ -4,7 +4,7 @@
 //! A sample's weights are products of those along the two axes, so a bin is a product of matrices: `weights · image · weightsᵀ`.
 
 use super::{At, Tried};
-use crate::convert::from_wire::Fault;
+use crate::convert::error::Fault;
 use crate::convert::types::product;
 use crate::ops::{
     BinaryKind, Cast, Compare, CompareKind, CumSum, Gather, Logical, LogicalKind, Matmul, Number, Range,

@@ -1,7 +1,7 @@
 //! Numbers that are rounded otherwise than our operator rounds.
 
 use super::At;
-use crate::convert::from_wire::Fault;
+use crate::convert::error::Fault;
 use crate::ops::{BinaryKind, Compare, CompareKind, Select, Unary, UnaryKind};
 use crate::program::VarId;
 

@@ -1,7 +1,7 @@
 //! Elements of images at places between them.
 
 use super::At;
-use crate::convert::from_wire::Fault;
+use crate::convert::error::Fault;
 use crate::convert::types::product;
 use crate::ops::{BinaryKind, Cast, Compare, CompareKind, Gather, Logical, LogicalKind, Unary, UnaryKind};
 use crate::program::{DType, Dim, VarId};

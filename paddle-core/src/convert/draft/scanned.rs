@@ -1,7 +1,7 @@
 //! Running combinations along an axis, by doubling: Hillis and Steele, "Data parallel algorithms", 1986.
 
 use super::{At, Tried};
-use crate::convert::from_wire::Fault;
+use crate::convert::error::Fault;
 use crate::ops::{Pad, Slice};
 use crate::program::{Dim, VarId};
 

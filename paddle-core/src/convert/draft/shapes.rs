@@ -1,7 +1,7 @@
 //! Reshapes, repetitions and paddings.
 
 use super::{At, Draft};
-use crate::convert::from_wire::Fault;
+use crate::convert::error::Fault;
 use crate::convert::types::{is_small_product, product};
 use crate::ops::{
     AssignValue, BinaryKind, Gather, Number, Pad, PadMode, Range, Reshape, Tile, Unary, UnaryKind,

@@ -1,7 +1,7 @@
 //! One step of recurrent units.
 
 use super::At;
-use crate::convert::from_wire::Fault;
+use crate::convert::error::Fault;
 use crate::ops::{Binary, BinaryKind, Matmul, Op, Scale, Split, Unary, UnaryKind};
 use crate::program::{Dim, VarId};
 

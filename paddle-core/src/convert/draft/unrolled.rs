@@ -1,7 +1,7 @@
 //! Loops that are written out: iterations one after the other, and what they collect.
 
 use super::{At, Draft};
-use crate::convert::from_wire::Fault;
+use crate::convert::error::Fault;
 use crate::ops::{Concat, Reshape};
 use crate::program::{Dim, VarId};
 

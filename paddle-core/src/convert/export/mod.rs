@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 pub use self::legalise::{LegaliseError, legalise};
-use super::from_wire::{ConvertError, check_params};
+use super::error::ConvertError;
+use super::from_wire::check_params;
 use crate::ops::Program;
 use crate::passes::test_mode::test_mode;
 use crate::wire::{TensorRecord, write_params};

@@ -2,7 +2,7 @@
 
 use super::Reader;
 use super::scope::narrow;
-use crate::convert::from_wire::{Fault, VariableFault};
+use crate::convert::error::{Fault, VariableFault};
 use crate::program::{Dim, RowsId, Type};
 use crate::wire::VarKind;
 use crate::wire::onnx::{DimensionProto, ValueInfoProto};

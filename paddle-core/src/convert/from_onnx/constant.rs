@@ -2,7 +2,8 @@
 
 use super::Reader;
 use super::scope::{narrow, type_of_constant};
-use crate::convert::from_wire::{Fault, VariableFault, widened};
+use crate::convert::error::{Fault, VariableFault};
+use crate::convert::from_wire::widened;
 use crate::convert::types::too_large;
 use crate::ops::Number;
 use crate::program::{DType, Type};

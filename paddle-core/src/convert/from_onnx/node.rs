@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::rules::{self, Rule};
 use super::{Constant, OLDEST, Reader, Value};
 use crate::convert::draft::{At, Known};
-use crate::convert::from_wire::{Fault, VariableFault};
+use crate::convert::error::{Fault, VariableFault};
 use crate::ops::{Cast, Fill, Number, Op, Reshape};
 use crate::program::{BlockId, DType, Definition, Dim, Type, VarId};
 use crate::wire::onnx::{AttributeProto, NodeProto};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::{Constant, Reader};
-use crate::convert::from_wire::{ConvertError, Fault, VariableFault};
+use crate::convert::error::{ConvertError, Fault, VariableFault};
 use crate::ops::{AssignValue, Fill, Op, ParameterUse};
 use crate::program::{BlockId, ParameterOptions, Site, Type, VarId};
 use crate::wire::VarKind;

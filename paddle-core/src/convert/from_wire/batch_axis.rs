@@ -1,8 +1,8 @@
 //! Operators whose rules do not fit values with rows, which are read with the batch as an ordinary axis.
 
-use super::error::{ConvertError, Fault};
 use super::operator::Reading;
 use super::rules::Rule;
+use crate::convert::error::{ConvertError, Fault};
 use crate::wire::AttrType;
 
 impl Reading<'_, '_> {
@@ -20,8 +20,6 @@ impl Reading<'_, '_> {
         }
         self.reader.take_back(before);
         let does_not_fit = match &result {
-            // Our own programs say what they mean.
-            _ if self.reader.is_ours => false,
             Ok(_) => true,
             Err(error) => matches!(error.fault, Fault::Build(_)),
         };

@@ -1,7 +1,7 @@
 //! Blocks that are read in the place of the operator that owns them: the branch that is taken, the iterations of a loop.
 
-use super::error::{ConvertError, Fault};
 use super::operator::Reading;
+use crate::convert::error::{ConvertError, Fault};
 use crate::wire::{AttrType, OpDesc, VarKind};
 
 impl Reading<'_, '_> {

@@ -1,8 +1,8 @@
 //! Attributes that PaddlePaddle takes from inputs, whose values are known while a program is read.
 
 use super::Reading;
-use super::error::Fault;
 use crate::convert::draft::Known;
+use crate::convert::error::Fault;
 use crate::program::Dim;
 
 impl Reading<'_, '_> {

@@ -1,14 +1,10 @@
-//! Reads `Program`s from the wire: our own dialect and PaddlePaddle's, by the same rules. See the [module
-//! documentation](super).
+//! Reads PaddlePaddle's programs from the wire. See the [module documentation](super).
 
 mod batch_axis;
-mod blocks;
-mod error;
 mod inlined;
 mod known_values;
 mod narrow_types;
 mod operator;
-mod own_tables;
 mod parameter_values;
 mod rules;
 mod saved_values;
@@ -19,34 +15,37 @@ mod versions;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::blocks::{WireBlock, blocks};
-pub use self::error::{ConvertError, Fault, VariableFault, WirePlace};
-pub(super) use self::narrow_types::{bits, half, widened, wider};
+pub(super) use self::narrow_types::{bits, half, widened};
 use self::operator::Reading;
 #[cfg(feature = "convert")]
 pub(super) use self::parameter_values::check_params;
 pub use self::parameter_values::load_params;
 pub use self::rules::is_known;
-#[cfg(feature = "convert")]
-pub(super) use self::rules::update_of;
 use self::rules::{Array, ArrayLoop, RankTable, TableName};
 pub use self::saved_values::load_saved;
 #[cfg(feature = "convert")]
 pub(super) use self::unsupported::load_recorded_forward;
 pub use self::unsupported::{Unsupported, load, load_to_train};
 use self::versions::Versions;
-use super::dialect::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR};
-use super::draft::{Draft, MEMORY};
+use super::budget::MEMORY;
+use super::draft::Draft;
+use super::ours::{from_ours, is_ours};
+use super::sites::{Sites, place, record_gradients};
+use crate::convert::blocks::{WireBlock, blocks, column, in_order, one};
+use crate::convert::error::{ConvertError, Fault};
 use crate::ops::{Program, Store};
-use crate::program::{BlockId, Definition, FileId, Located, Mark, Place, Role, Site, Type, VarId};
-use crate::wire::{OpDesc, ProgramDesc};
+use crate::program::{BlockId, Definition, Mark, Site, VarId};
+use crate::wire::ProgramDesc;
 
-/// Reads a program.
+/// Reads a program, in our own dialect or PaddlePaddle's.
 ///
 /// Parameters get the initialisers of `startup`, and zeros without one; [`load_params`] reads their values.
 ///
 /// Whatever the messages hold, reading does not panic and takes bounded memory. Errors have a place.
 pub fn from_wire(main: &ProgramDesc, startup: Option<&ProgramDesc>) -> Result<Program, ConvertError> {
+    if is_ours(main) {
+        return from_ours(main, startup);
+    }
     let mut reader = Reader::new(main, MEMORY)?;
     reader.read(startup)?;
     Ok(reader.draft.program)
@@ -63,9 +62,7 @@ struct Reader<'a> {
     /// The loops around what is read now that keep values of their iterations in arrays, the outermost first.
     array_loops: Vec<ArrayLoop<'a>>,
     draft: Draft,
-    /// Whether the program is in our own dialect. If so, its blocks keep their numbers.
-    is_ours: bool,
-    files: BTreeMap<String, FileId>,
+    sites: Sites,
     /// The gradient of each parameter.
     gradients: BTreeMap<VarId, VarId>,
     /// Whether operators that were saved for inference are read as those of a training.
@@ -85,8 +82,7 @@ impl<'a> Reader<'a> {
             array_loops: Vec::new(),
             blocks,
             draft: Draft::new(memory),
-            is_ours: false,
-            files: BTreeMap::new(),
+            sites: Sites::default(),
             gradients: BTreeMap::new(),
             trains: false,
             found: None,
@@ -96,7 +92,6 @@ impl<'a> Reader<'a> {
     /// Reads the program. It is complete if no fault was found.
     fn read(&mut self, startup: Option<&'a ProgramDesc>) -> Result<(), ConvertError> {
         self.versions.enter(0, Program::GLOBAL, BTreeSet::new());
-        self.header()?;
         self.parameters(startup)?;
         self.inputs()?;
         let outputs = self.block(0)?;
@@ -104,22 +99,10 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         self.draft.program.set_outputs(&outputs)?;
-        self.pairs()?;
-        self.taps()?;
+        record_gradients(&mut self.draft.program, &self.gradients);
         self.draft.program.verify().map_err(Fault::Verify)?;
         self.draft.program.derive_checks();
         Ok(())
-    }
-
-    /// The variables that the `feed` operators of a block write, in the order of their columns.
-    fn fed(&self, block: usize) -> Result<Vec<&'a str>, ConvertError> {
-        let ops = self.blocks[block].desc.ops.iter().enumerate();
-        let mut columns = Vec::new();
-        for (at, op) in ops.filter(|(_, op)| op.r#type == "feed") {
-            let read = || Ok((column(op)?, one(op.output("Out"), "Out")?));
-            columns.push(read().map_err(|fault| place(fault, block, at, op))?);
-        }
-        in_order(columns).ok_or(Fault::Columns { operator: "feed", block }.into())
     }
 
     /// The parameter or state of a variable that outlives a run.
@@ -160,7 +143,7 @@ impl<'a> Reader<'a> {
     /// Whether there are operators that have no rule and stay foreign. One that repeats elements has none if a run computes how often.
     fn has_unknown(&self) -> bool {
         let mut ops = self.blocks.iter().flat_map(|block| &block.desc.ops);
-        let is_read = |name: &str| is_known(name) || ["feed", "fetch", PROGRAM].contains(&name);
+        let is_read = |name: &str| is_known(name) || ["feed", "fetch"].contains(&name);
         ops.any(|op| !is_read(&op.r#type) || !op.input("RepeatsTensor").is_empty())
     }
 
@@ -175,19 +158,6 @@ impl<'a> Reader<'a> {
         self.blocks[block].desc.ops.iter().filter(|op| op.r#type == op_type).count()
     }
 
-    /// Binds the values that an operator passes to its block to the variables of the block's `feed` operators.
-    fn enter(&mut self, block: usize, id: BlockId, types: &[Type]) -> Result<(), ConvertError> {
-        let names = self.fed(block)?;
-        if names.len() != types.len() {
-            return Err(Fault::FeedCount { block, found: names.len(), expected: types.len() }.into());
-        }
-        for (name, ty) in names.into_iter().zip(types) {
-            let param = self.draft.block_parameter(id, name, ty)?;
-            self.versions.write(&self.blocks, block, name, param)?;
-        }
-        Ok(())
-    }
-
     /// Reads the operators of a block, and returns the values of its `fetch` operators.
     fn block(&mut self, block: usize) -> Result<Vec<VarId>, ConvertError> {
         let mut columns = Vec::new();
@@ -195,7 +165,6 @@ impl<'a> Reader<'a> {
             match op.r#type.as_str() {
                 // `feed` operators were read before all others.
                 "feed" => {}
-                PROGRAM if block == 0 => {}
                 "fetch" => {
                     let read = || {
                         let name = one(op.input("X"), "X")?;
@@ -207,7 +176,10 @@ impl<'a> Reader<'a> {
                     }
                 }
                 _ => {
-                    let site = self.site(op).map_err(|fault| place(fault, block, at, op))?;
+                    let site = self
+                        .sites
+                        .site(&mut self.draft.program, op)
+                        .map_err(|fault| place(fault, block, at, op))?;
                     let mut reading =
                         Reading { reader: self, desc: op, block, site, lack: None, merges: false };
                     if let Err(error) = reading.operator() {
@@ -226,102 +198,5 @@ impl<'a> Reader<'a> {
             return Err(Fault::Unread { name: "fetch".to_string() }.into());
         }
         in_order(columns).ok_or(Fault::Columns { operator: "fetch", block }.into())
-    }
-
-    /// The role and source place of an operator.
-    fn site(&mut self, op: &OpDesc) -> Result<Site, Fault> {
-        let role = op.attr_int(ROLE)?.map(Role::from_wire).unwrap_or_default();
-        let layer = layer(op).map(|layer| self.draft.program.create_layer(layer));
-        let place = source(op).map(|source| Place { layer, ..self.place(source) });
-        Ok(Site { role, place })
-    }
-
-    fn place(&mut self, source: Located) -> Place {
-        let program = &mut self.draft.program;
-        let file = self.files.entry(source.file);
-        let file = *file.or_insert_with_key(|name| program.create_file(name));
-        Place { file, line: source.line, column: source.column, layer: None }
-    }
-
-    /// Notes the values that an operator of the outermost block calls gradients of parameters.
-    fn note_gradients(&mut self, op: &'a OpDesc, block: usize) -> Result<(), Fault> {
-        for pair in op.attr_strings(ROLE_VAR)?.unwrap_or_default().as_chunks::<2>().0 {
-            let [parameter, gradient] = pair;
-            let values = [parameter, gradient].map(|name| self.versions.read(&self.blocks, block, name));
-            let [Ok(parameter), Ok(gradient)] = values else { continue };
-            let (of, by) = (self.draft.program.var(parameter), self.draft.program.var(gradient));
-            let fits = of.definition == Definition::Parameter
-                && by.definition == Definition::Operator
-                && by.block == Program::GLOBAL
-                && of.ty == by.ty;
-            if !fits {
-                return Err(Fault::GradientPair { parameter: of.name.clone() });
-            }
-            self.gradients.insert(parameter, gradient);
-        }
-        Ok(())
-    }
-}
-
-/// Adds the place of an operator to a fault.
-pub(super) fn place(fault: Fault, block: usize, operator: usize, op: &OpDesc) -> ConvertError {
-    let place = WirePlace { block, operator, op_type: op.r#type.clone(), name: None, source: source(op) };
-    ConvertError { place: Some(Box::new(place)), fault }
-}
-
-/// The source place of an operator: `file:line:column`. PaddlePaddle writes traces of Python instead.
-fn source(op: &OpDesc) -> Option<Located> {
-    let ([text] | [text, _]) = op.attr_strings(CALLSTACK).ok()?? else { return None };
-    located(text)
-}
-
-/// The layer at the operator's source place.
-fn layer(op: &OpDesc) -> Option<&str> {
-    let [_, layer] = op.attr_strings(CALLSTACK).ok()?? else { return None };
-    Some(layer)
-}
-
-fn located(text: &str) -> Option<Located> {
-    let mut parts = text.rsplitn(3, ':');
-    let column = parts.next()?.parse().ok()?;
-    let line = parts.next()?.parse().ok()?;
-    Some(Located { file: parts.next()?.to_string(), line, column })
-}
-
-/// The only variable of a slot.
-pub(super) fn one<'a>(arguments: &'a [String], slot: &'static str) -> Result<&'a str, Fault> {
-    match arguments {
-        [name] => Ok(name),
-        _ => Err(Fault::Slot { slot, found: arguments.len(), expected: 1 }),
-    }
-}
-
-fn column(op: &OpDesc) -> Result<i32, Fault> {
-    op.attr_int("col")?.ok_or(Fault::MissingAttribute { attribute: "col" })
-}
-
-/// The entries in the order of their columns; `None` unless the columns are 0, 1, 2, ….
-fn in_order<T>(mut columns: Vec<(i32, T)>) -> Option<Vec<T>> {
-    columns.sort_by_key(|&(column, _)| column);
-    let counted = columns.iter().enumerate().all(|(at, &(column, _))| usize::try_from(column) == Ok(at));
-    counted.then(|| columns.into_iter().map(|(_, found)| found).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::convert::to_wire;
-    use crate::text;
-
-    #[test]
-    fn memory_is_bounded() {
-        let source =
-            "program {\n  size T\n  block 0 (x: f32[T]) {\n    y: f32[T] = relu(x)\n    return y\n  }\n}\n";
-        let wire = to_wire(&text::parse(source).unwrap());
-        let read = |memory| Reader::new(&wire.main, memory).and_then(|mut reader| reader.read(None));
-        assert!(read(300).is_ok());
-        let error = read(100).unwrap_err();
-        assert_eq!(error.fault, Fault::Memory);
-        assert_eq!(error.place.unwrap().op_type, "relu");
     }
 }

@@ -4,11 +4,11 @@
 //! What computes with integers of 8 or 16 bits is refused, as theirs wrap around. Halves are computed in single precision,
 //! without a rounding after each operator.
 
-use super::error::{ConvertError, Fault, VariableFault};
 use super::operator::Reading;
+use crate::convert::error::{ConvertError, Fault, VariableFault};
+use crate::convert::types::wider;
 use crate::memory::{OutOfMemory, TryGrow};
 use crate::ops::compositions::narrow::Half;
-use crate::program::DType;
 use crate::wire::{TensorRecord, VarKind};
 
 /// Operators that compute nothing: they move, compare or convert elements.
@@ -58,15 +58,6 @@ pub(in crate::convert) fn half(kind: VarKind) -> Option<Half> {
     match kind {
         VarKind::Fp16 => Some(Half::F16),
         VarKind::Bf16 => Some(Half::Bf16),
-        _ => None,
-    }
-}
-
-/// The type that holds the values of a narrower one.
-pub(in crate::convert) fn wider(kind: VarKind) -> Option<DType> {
-    match (bits(kind), half(kind)) {
-        (Some(_), _) => Some(DType::I32),
-        (_, Some(_)) => Some(DType::F32),
         _ => None,
     }
 }

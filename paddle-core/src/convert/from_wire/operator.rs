@@ -1,9 +1,10 @@
 //! One operator of the wire while it is read: its slots, and the operators that rules append for it.
 
-use super::error::{ConvertError, Fault};
-use super::{Reader, one};
+use super::{ConvertError, Fault, Reader, one};
+use crate::convert::blocks::owned;
 use crate::convert::derived;
 use crate::convert::draft::{At, Known};
+use crate::convert::to_wire::block_attributes;
 use crate::ops::{Attributes, Cast, Number, Op, Reshape};
 use crate::program::{BlockId, DType, Definition, Dim, RowsId, Site, Type, VarId};
 use crate::wire::{OpDesc, OpVar};
@@ -102,9 +103,19 @@ impl<'a> Reading<'_, 'a> {
         self.reader.draft.undone(value, perm)
     }
 
-    /// The value with the rows of the batch, if its first axis has their number. Our own programs say what they mean.
+    /// The value with the rows of the batch, if its first axis has their number.
     pub(super) fn with_rows(&mut self, value: VarId) -> Result<VarId, Fault> {
-        if self.reader.is_ours { Ok(value) } else { self.at().with_rows(value) }
+        self.at().with_rows(value)
+    }
+
+    /// The block in an attribute, if this operator can own it.
+    pub(super) fn owned(&self, attribute: &'static str) -> Result<usize, Fault> {
+        let is_taken = |block: usize| self.reader.versions.id(block).is_some();
+        owned(&self.reader.blocks, self.desc, attribute, self.block, is_taken)
+    }
+
+    pub(super) fn types(&self, vars: &[VarId]) -> Vec<Type> {
+        vars.iter().map(|&var| self.ty(var).clone()).collect()
     }
 
     /// A size as a list of one number.
@@ -195,6 +206,9 @@ impl<'a> Reading<'_, 'a> {
     /// attribute that ours lacks, or works along sequences that no type has.
     pub(super) fn defined(&mut self) -> Result<bool, ConvertError> {
         let Some(op) = derived::named(&self.desc.r#type) else { return Ok(false) };
+        if !block_attributes(&op).is_empty() {
+            return Err(Fault::NoHeader.into());
+        }
         if !op.operation().is_ours() {
             let slots = op.schema().inputs;
             let is_of_ours = |found: &OpVar| slots.iter().any(|slot| slot.name == found.parameter);

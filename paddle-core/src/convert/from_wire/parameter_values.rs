@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::error::{ConvertError, Fault};
 use super::narrow_types::widened;
+use crate::convert::error::{ConvertError, Fault};
 use crate::convert::types::{element, wire_dims};
 use crate::ops::Program;
 use crate::wire::{ProgramDesc, TensorRecord, parameter_names, read_params};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::error::{ConvertError, Fault};
 use super::narrow_types::widened;
+use crate::convert::error::{ConvertError, Fault};
 use crate::convert::types::{dtype, too_large};
 use crate::ops::{Fill, Op, Program};
 use crate::program::{Dim, ParameterOptions, ParameterUse, Site, Type};

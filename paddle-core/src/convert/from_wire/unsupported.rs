@@ -5,11 +5,12 @@
 
 use std::fmt;
 
-use super::error::{ConvertError, Fault};
 use super::rules::is_known;
 use super::{Reader, Reading, place};
-use crate::convert::dialect::{CALLSTACK, OURS, ROLE, ROLE_VAR};
-use crate::convert::draft::MEMORY;
+use crate::convert::budget::MEMORY;
+use crate::convert::dialect::{CALLSTACK, OURS, ROLE, ROLE_VAR, TYPES};
+use crate::convert::error::{ConvertError, Fault};
+use crate::convert::ours::{from_ours, is_ours};
 use crate::ops::Program;
 use crate::wire::{AttrType, OpAttr, OpDesc, ProgramDesc, WireError};
 
@@ -96,6 +97,14 @@ fn load_for(
     startup: Option<&ProgramDesc>,
     trains: bool,
 ) -> Result<Program, Unsupported> {
+    if is_ours(program) {
+        let faults = kept(program);
+        return if faults.is_empty() {
+            Ok(from_ours(program, startup)?)
+        } else {
+            Err(Unsupported { faults })
+        };
+    }
     let mut reader = Reader::new(program, MEMORY)?;
     reader.trains = trains;
     reader.found = Some(Vec::new());
@@ -109,6 +118,15 @@ fn load_for(
         Ok(()) => {}
     }
     Err(Unsupported { faults })
+}
+
+/// The operators of a program in our dialect that came from elsewhere, and are not supported.
+fn kept(program: &ProgramDesc) -> Vec<ConvertError> {
+    let blocks = program.blocks.iter().enumerate();
+    let ops =
+        blocks.flat_map(|(block, desc)| desc.ops.iter().enumerate().map(move |(at, op)| (block, at, op)));
+    let kept = ops.filter(|(_, _, op)| op.attr(TYPES).is_some());
+    kept.map(|(block, at, op)| place(Fault::Unsupported, block, at, op)).collect()
 }
 
 impl Program {

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::error::{ConvertError, Fault, VariableFault};
-use super::rules::initializer;
 use super::{Reader, place};
+use crate::convert::blocks::fed;
 use crate::convert::dialect::{STATE_OF, TYPE};
+use crate::convert::error::{ConvertError, Fault, VariableFault};
+use crate::convert::ours::constants::initializer;
+use crate::convert::ours::variables::initializers;
 use crate::convert::parameter_options;
 use crate::convert::types::{dtype, parse_type};
 use crate::ops::{Fill, Op, ParameterUse};
@@ -93,19 +95,19 @@ impl<'a> Reader<'a> {
     /// The initialiser, if it is known, the options and the place that the startup part has for a parameter.
     fn initializer(&mut self, op: &OpDesc, ty: &Type) -> Result<(Option<Op>, ParameterOptions, Site), Fault> {
         let initializer = initializer(&self.draft.program, op, ty)?;
-        Ok((initializer, parameter_options::read(op)?, self.site(op)?))
+        Ok((initializer, parameter_options::read(op)?, self.sites.site(&mut self.draft.program, op)?))
     }
 
     /// Creates the network's inputs: the variables that `feed` operators write, in the order of their columns. In a
     /// program without `feed` operators, which was saved for training, inputs are marked.
     pub(super) fn inputs(&mut self) -> Result<(), ConvertError> {
-        let mut names = self.fed(0)?;
+        let mut names = fed(&self.blocks, 0)?;
         if names.is_empty() {
             let vars = &self.blocks[0].desc.vars;
             let marked = |var: &&VarDesc| var.need_check_feed == Some(true) && var.persistable != Some(true);
             names = vars.iter().filter(marked).map(|var| var.name.as_str()).collect();
         }
-        let others = if self.is_ours { BTreeMap::new() } else { self.inputs_of_other_sizes(&names) };
+        let others = self.inputs_of_other_sizes(&names);
         let mut sizes = BTreeMap::new();
         for name in names {
             let Some(&var) = self.blocks[0].declared.get(name) else {
@@ -204,12 +206,4 @@ impl<'a> Reader<'a> {
             self.draft.program.add_rows(name, Some(rows), RowOrigin::Tokens)
         })
     }
-}
-
-/// The operators of a startup program by the variable that they write; the last one counts.
-fn initializers(startup: &ProgramDesc) -> BTreeMap<&str, (usize, &OpDesc)> {
-    let ops = startup.blocks.first().map(|block| block.ops.as_slice()).unwrap_or_default();
-    let written = |(at, op): (usize, &'_ OpDesc)| (at, op.output("Out").len() == 1);
-    let all = ops.iter().enumerate().filter(|&(at, op)| written((at, op)).1);
-    all.map(|(at, op)| (op.output("Out")[0].as_str(), (at, op))).collect()
 }

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::blocks::WireBlock;
-use super::error::Fault;
+use crate::convert::blocks::WireBlock;
+use crate::convert::error::Fault;
 use crate::program::{BlockId, VarId};
 use crate::wire::VarKind;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::form;
 use crate::convert::dialect::ROLE;
-use crate::convert::from_wire::ConvertError;
+use crate::convert::error::ConvertError;
 use crate::convert::types::dtype;
 use crate::wire::{AttrType, BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarKind};
 

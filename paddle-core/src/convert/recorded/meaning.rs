@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::form;
 use super::forward::{GRADIENT, Part, part};
+use crate::convert::blocks::one;
 use crate::convert::derived::float;
-use crate::convert::from_wire::{ConvertError, Fault, one, place, update_of};
+use crate::convert::error::{ConvertError, Fault};
+use crate::convert::ours::updates::update_of;
+use crate::convert::sites::place;
 use crate::ops::Update;
 use crate::passes::clip::Clip;
 use crate::passes::optimize::Decay;

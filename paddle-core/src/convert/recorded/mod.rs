@@ -16,7 +16,8 @@ mod settings;
 use std::collections::BTreeMap;
 
 use self::meaning::Meanings;
-use super::from_wire::{ConvertError, Fault, Unsupported, load_recorded_forward};
+use super::error::{ConvertError, Fault};
+use super::from_wire::{Unsupported, load_recorded_forward};
 use crate::ops::{Program, Update};
 use crate::passes::clip::Clip;
 use crate::passes::optimize::Decay;

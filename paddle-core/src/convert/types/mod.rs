@@ -5,14 +5,13 @@
 //! whose last one is a polynomial of symbols 2 and 3. The numbers are indices into the tables of the program's
 //! `rust.program` operator.
 
-#[cfg(feature = "read")]
 mod read;
 
-#[cfg(feature = "read")]
 pub(super) use self::read::{
-    Tables, declare, dtype, is_moderate, is_small_product, parse_condition, parse_dim, parse_type, product,
-    too_large,
+    Tables, declare, dtype, is_small_product, parse_condition, parse_dim, parse_type, too_large,
 };
+#[cfg(feature = "read")]
+pub(super) use self::read::{is_moderate, product, wider};
 use crate::ops::Program;
 use crate::program::{Condition, DType, Dim, RowOrigin, Type};
 use crate::wire::{LodTensorDesc, TensorDesc, VarKind, VarType};

@@ -1,7 +1,7 @@
 //! Reads types from the wire.
 
 use super::{EQUAL, POSITIVE, dim_text, element, wire_dims};
-use crate::convert::from_wire::{Fault, wider};
+use crate::convert::error::Fault;
 use crate::ops::Program;
 use crate::program::{Condition, DType, Dim, RowOrigin, RowsId, SymbolId, Type};
 use crate::wire::VarKind;
@@ -15,6 +15,15 @@ const MAX_DIVISIONS: usize = 64;
 /// The element type of this kind, or the one that holds its values, if there is one.
 pub(in crate::convert) fn dtype(kind: VarKind) -> Option<DType> {
     DType::ALL.into_iter().find(|&dtype| element(dtype) == kind).or_else(|| wider(kind))
+}
+
+/// The type that holds the values of a narrower one.
+pub(in crate::convert) fn wider(kind: VarKind) -> Option<DType> {
+    match kind {
+        VarKind::Uint8 | VarKind::Int8 | VarKind::Int16 => Some(DType::I32),
+        VarKind::Fp16 | VarKind::Bf16 => Some(DType::F32),
+        _ => None,
+    }
 }
 
 /// Reads the exact text of a condition.
@@ -31,12 +40,14 @@ pub(in crate::convert) fn too_large(ty: &Type) -> Fault {
 }
 
 /// The number of elements.
+#[cfg(feature = "read")]
 pub(in crate::convert) fn product(dims: &[Dim]) -> Result<Dim, Fault> {
     let product = dims.iter().try_fold(Dim::from(1), |product, dim| &product * dim);
     product.map_err(|_| Fault::Size { message: "a value would be of a size that overflows".into() })
 }
 
 /// Whether the text of a dimension is of moderate length.
+#[cfg(feature = "read")]
 pub(in crate::convert) fn is_moderate(dim: &Dim) -> bool {
     dim.constant().is_some() || dim_text(dim).len() <= MAX_DIM_TEXT
 }

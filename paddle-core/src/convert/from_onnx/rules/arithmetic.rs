@@ -1,7 +1,7 @@
 //! Element-wise operators of several values, whose shapes broadcast.
 
+use crate::convert::error::Fault;
 use crate::convert::from_onnx::node::{Given, Node};
-use crate::convert::from_wire::Fault;
 use crate::ops::{
     Binary, BinaryKind, Cast, Compare, CompareKind, Logical, LogicalKind, Not, Scale, Select, Unary,
     UnaryKind,

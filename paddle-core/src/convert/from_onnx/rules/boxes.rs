@@ -1,8 +1,8 @@
 //! Boxes that are kept, and other elements that are chosen while a program runs.
 
 use crate::convert::draft::Regions;
+use crate::convert::error::Fault;
 use crate::convert::from_onnx::node::{Given, Node};
-use crate::convert::from_wire::Fault;
 use crate::convert::types::product;
 use crate::ops::{
     BinaryKind, Compare, CompareKind, Concat, Fill, Gather, NonMaxSuppression, Number, RowNumbers,

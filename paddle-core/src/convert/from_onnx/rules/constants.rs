@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
+use crate::convert::error::Fault;
 use crate::convert::from_onnx::node::{Given, Node};
 use crate::convert::from_onnx::{Constant, Reader, Value};
-use crate::convert::from_wire::Fault;
 use crate::ops::{Cast, Fill, GaussianRandom, Number, OneHot, Range, UniformRandom};
 use crate::program::{DType, Dim, Type};
 use crate::wire::onnx::{ElementType, TensorProto};

@@ -6,9 +6,9 @@
 use std::rc::Rc;
 
 use crate::convert::draft::MOST_ITERATIONS;
+use crate::convert::error::Fault;
 use crate::convert::from_onnx::node::{Given, Node};
 use crate::convert::from_onnx::{Constant, Value};
-use crate::convert::from_wire::Fault;
 use crate::ops::{
     Binary, BinaryKind, Compare, CompareKind, If, Logical, LogicalKind, Number, Op, Split, While,
 };

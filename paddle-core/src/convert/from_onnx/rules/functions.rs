@@ -1,8 +1,8 @@
 //! Element-wise functions of one value.
 
+use crate::convert::error::Fault;
 use crate::convert::from_onnx::Reader;
 use crate::convert::from_onnx::node::{Given, Node};
-use crate::convert::from_wire::Fault;
 use crate::ops::{
     Binary, BinaryKind, Compare, CompareKind, Dropout, DropoutImplementation, Fill, Logical, LogicalKind,
     Number, Predicate, PredicateKind, Scale, Select, Unary, UnaryKind,

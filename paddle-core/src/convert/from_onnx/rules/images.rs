@@ -1,7 +1,7 @@
 //! Convolutions and pooling of images, and of signals, which are images of height 1.
 
+use crate::convert::error::Fault;
 use crate::convert::from_onnx::node::{Given, Node};
-use crate::convert::from_wire::Fault;
 use crate::ops::{
     Conv2d, Conv2dTranspose, Op, Pad, Padding, Pool2d, PoolKind, Reduce, ReduceKind, Reshape, Slice,
 };

@@ -1,7 +1,7 @@
 //! Elements by their places.
 
+use crate::convert::error::Fault;
 use crate::convert::from_onnx::node::{Given, Node};
-use crate::convert::from_wire::Fault;
 use crate::convert::types::{is_small_product, product};
 use crate::ops::{
     Binary, BinaryKind, Cast, Compare, CompareKind, Concat, Fill, Gather, GatherNd, LookupTable, Number,

@@ -1,7 +1,7 @@
 //! Losses of classes.
 
+use crate::convert::error::Fault;
 use crate::convert::from_onnx::node::{Given, Node};
-use crate::convert::from_wire::Fault;
 use crate::ops::{
     Binary, BinaryKind, Compare, CompareKind, Gather, Reduce, ReduceKind, Scale, Select, TakeAlongAxis,
 };

@@ -1,7 +1,7 @@
 //! Normalisations.
 
+use crate::convert::error::Fault;
 use crate::convert::from_onnx::node::{Given, Node};
-use crate::convert::from_wire::Fault;
 use crate::convert::types::{is_small_product, product};
 use crate::ops::{
     BatchNorm, Binary, BinaryKind, Fill, GroupNorm, ImageLayout, LayerNorm, Lrn, Number, Reduce, ReduceKind,

@@ -3,8 +3,8 @@
 //! The elements that windows have at the same place are a part of the value. So there is a part for each place of a window, and their
 //! sum or maximum is that of the windows.
 
+use crate::convert::error::Fault;
 use crate::convert::from_onnx::node::{Given, Node};
-use crate::convert::from_wire::Fault;
 use crate::ops::{AssignValue, Binary, BinaryKind, Number, Pad, Slice, Unary, UnaryKind};
 use crate::program::{DType, Dim, Type, VarId};
 

@@ -3,8 +3,8 @@
 //! Sums of products of such integers are exact in double precision, as they are in the integers of 32 bits that ONNX has for
 //! them.
 
+use crate::convert::error::Fault;
 use crate::convert::from_onnx::node::{Given, Node};
-use crate::convert::from_wire::Fault;
 use crate::ops::{BinaryKind, Cast, Compare, CompareKind, Matmul, Reduce, ReduceKind, Select};
 use crate::program::{DType, Dim, VarId};
 use crate::wire::VarKind;

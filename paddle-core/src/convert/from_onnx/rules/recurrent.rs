@@ -1,8 +1,8 @@
 //! Layers of recurrent units.
 
 use crate::convert::draft::{Unit, Weights};
+use crate::convert::error::Fault;
 use crate::convert::from_onnx::node::{Given, Node};
-use crate::convert::from_wire::Fault;
 use crate::ops::{Concat, Fill, Reshape, Slice, Transpose, UnaryKind};
 use crate::program::{Dim, Type, VarId};
 

@@ -1,7 +1,7 @@
 //! Reductions along axes, and what sorts or adds up along one.
 
+use crate::convert::error::Fault;
 use crate::convert::from_onnx::node::{Given, Node};
-use crate::convert::from_wire::Fault;
 use crate::convert::types::{is_small_product, product};
 use crate::ops::compositions::log_sum_exp;
 use crate::ops::{

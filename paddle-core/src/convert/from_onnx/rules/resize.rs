@@ -4,8 +4,8 @@
 //! by a matrix of weights, so the sizes have to be known.
 
 use crate::convert::draft::{MOST_POSITIONS, Mix};
+use crate::convert::error::Fault;
 use crate::convert::from_onnx::node::{Given, Node};
-use crate::convert::from_wire::Fault;
 use crate::ops::{Interpolate, InterpolateKind, Number};
 use crate::program::{Dim, VarId};
 

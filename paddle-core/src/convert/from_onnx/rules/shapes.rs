@@ -1,7 +1,7 @@
 //! Operators that change shapes or give them, and those that repeat values.
 
+use crate::convert::error::Fault;
 use crate::convert::from_onnx::node::{Given, Node};
-use crate::convert::from_wire::Fault;
 use crate::convert::types::{is_small_product, product};
 use crate::ops::{Cast, Reshape};
 use crate::program::{DType, Dim};

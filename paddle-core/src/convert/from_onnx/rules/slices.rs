@@ -1,8 +1,8 @@
 //! Parts of values, and values with something around them.
 
 use crate::convert::draft::MOST_POSITIONS;
+use crate::convert::error::Fault;
 use crate::convert::from_onnx::node::{Given, Node};
-use crate::convert::from_wire::Fault;
 use crate::ops::{Fill, Gather, Number, PadMode, Range, Slice};
 use crate::program::{DType, Dim, Type, VarId};
 

@@ -1,7 +1,7 @@
 //! Convolutions and pooling of volumes.
 
+use crate::convert::error::Fault;
 use crate::convert::from_onnx::node::{Given, Node};
-use crate::convert::from_wire::Fault;
 use crate::ops::PoolKind;
 use crate::ops::compositions::volumes::{Along, Pooling, Volumes, conv3d, filter_sizes, pool3d};
 use crate::program::VarId;

@@ -26,9 +26,6 @@ impl Reading<'_, '_> {
             let op = SoftmaxWithCrossEntropyGrad(op);
             return if of_logits && along_last { self.same_slots(op.into()) } else { Ok(false) };
         }
-        if self.reader.is_ours {
-            return if of_logits && along_last { self.same_slots(op.into()) } else { Ok(false) };
-        }
         let label = if op.soft_label { self.input("Label")? } else { self.ids("Label")? };
         let mut inputs = [values, label];
         let [softmax, loss] = [self.desc.output("Softmax"), self.desc.output("Loss")];

@@ -2,7 +2,8 @@
 //! need; all other operators of complex numbers are refused.
 
 use crate::convert::draft::At;
-use crate::convert::from_wire::{ConvertError, Fault, Reading, VariableFault, one};
+use crate::convert::error::VariableFault;
+use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::product;
 use crate::ops::{
     Assign, AssignValue, BinaryKind, Cast, Compare, CompareKind, Concat, Fill, Matmul, Number, Range, Reduce,

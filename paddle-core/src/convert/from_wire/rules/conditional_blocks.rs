@@ -14,7 +14,7 @@ impl<'a> Reading<'_, 'a> {
     /// A block that is run where a scalar is true.
     pub(super) fn conditional_block(&mut self) -> Result<bool, ConvertError> {
         // Without this attribute, the condition is whether a value has elements.
-        if self.reader.is_ours || !self.bool("is_scalar_condition", false)? {
+        if !self.bool("is_scalar_condition", false)? {
             return Ok(false);
         }
         let condition = self.input("Cond")?;

@@ -1,8 +1,8 @@
 //! Rules for constants that take their shape from other values, and for shapes as values.
 
-use super::constants::{constant_of_type, fill_value};
 use crate::convert::draft::Known;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
+use crate::convert::ours::constants::{constant_of_type, fill_value};
 use crate::convert::types::{dtype, is_small_product, product};
 use crate::ops::{Binary, BinaryKind, Cast, Compare, CompareKind, Fill, Reshape};
 use crate::program::{DType, Dim, Type, VarId};

@@ -5,45 +5,14 @@
 
 use crate::convert::dialect::{EMPTY, PATH};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
+use crate::convert::ours::images::{conv2d, paddings, pair, pool2d};
 use crate::ops::{
     Attributes, Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose, Dropout, DropoutGrad,
-    DropoutImplementation, MaxPool2dWithIndex, Mode, Op, Operation, Padding, Pool2d, Pool2dGrad, PoolKind,
-    Transpose, Window,
+    DropoutImplementation, MaxPool2dWithIndex, Mode, Op, Operation, Padding, Pool2dGrad, Transpose, Window,
 };
 use crate::program::VarId;
 
 impl<'a> Reading<'_, 'a> {
-    /// The two numbers of an attribute, for height and width.
-    fn pair(&self, attribute: &'static str, default: Option<[i64; 2]>) -> Result<[i64; 2], Fault> {
-        match (self.desc.attr_longs(attribute)?.as_deref(), default) {
-            (Some(&[height, width]), _) => Ok([height, width]),
-            (Some(other), _) => {
-                let message = format!("{other:?} is not a height and a width");
-                Err(Fault::Attribute { attribute, message })
-            }
-            (None, Some(default)) => Ok(default),
-            (None, None) => Err(Fault::MissingAttribute { attribute }),
-        }
-    }
-
-    fn groups_of_channels(&self) -> Result<i64, Fault> {
-        Ok(self.desc.attr_long("groups")?.unwrap_or(Conv2d::PLAIN.groups))
-    }
-
-    fn paddings(&self) -> Result<Padding, Fault> {
-        match self.desc.attr_string("padding_algorithm")?.unwrap_or("EXPLICIT") {
-            "SAME" => Ok(Padding::Same),
-            "VALID" => Ok(Padding::Explicit([0; 4])),
-            _ => {
-                let (attribute, sides) = ("paddings", self.desc.attr_longs("paddings")?);
-                Padding::of(&sides.unwrap_or_else(|| vec![0, 0])).ok_or_else(|| {
-                    let message = "paddings are one number, two or four".to_string();
-                    Fault::Attribute { attribute, message }
-                })
-            }
-        }
-    }
-
     /// Whether an attribute says that channels come behind height and width. Ours come before.
     pub(super) fn channels_last(&self, attribute: &str) -> Result<bool, Fault> {
         Ok(self.desc.attr_string(attribute)? == Some("NHWC"))
@@ -86,12 +55,7 @@ impl<'a> Reading<'_, 'a> {
         if (is_grad && self.channels_last("data_format")?) || self.has(&["Bias", "ResidualData"]) {
             return Ok(false);
         }
-        let conv = Conv2d {
-            strides: self.pair("strides", Some(Conv2d::PLAIN.strides))?,
-            paddings: self.paddings()?,
-            dilations: self.pair("dilations", Some(Conv2d::PLAIN.dilations))?,
-            groups: self.groups_of_channels()?,
-        };
+        let conv = conv2d(self.desc)?;
         let (input, filter) = (self.input("Input")?, self.input("Filter")?);
         let desc = self.desc;
         if !is_grad {
@@ -119,9 +83,9 @@ impl<'a> Reading<'_, 'a> {
         let inputs = [self.input("Input")?, self.input("Filter")?];
         let channels_last = usize::from(self.channels_last("data_format")?);
         let sizes = self.known_pair(inputs[0], channels_last).zip(self.known_pair(inputs[1], 0));
-        let strides = self.pair("strides", Some(Conv2d::PLAIN.strides))?;
-        let mut dilations = self.pair("dilations", Some(Conv2d::PLAIN.dilations))?;
-        let paddings = match (self.paddings()?, sizes) {
+        let strides = pair(self.desc, "strides", Some(Conv2d::PLAIN.strides))?;
+        let mut dilations = pair(self.desc, "dilations", Some(Conv2d::PLAIN.dilations))?;
+        let paddings = match (paddings(self.desc)?, sizes) {
             (Padding::Explicit(sides), _) => sides,
             (padding @ Padding::Same, Some((image, size))) if strides.iter().all(|&stride| stride > 0) => {
                 dilations = [1, 1];
@@ -136,7 +100,7 @@ impl<'a> Reading<'_, 'a> {
             strides,
             paddings,
             dilations,
-            groups: self.groups_of_channels()?,
+            groups: self.desc.attr_long("groups")?.unwrap_or(Conv2d::PLAIN.groups),
             output_padding: self.pair_or_none("output_padding")?.unwrap_or([0, 0]),
         };
         if let Some(asked) = self.pair_or_none("output_size")? {
@@ -160,7 +124,7 @@ impl<'a> Reading<'_, 'a> {
     fn pair_or_none(&self, attribute: &'static str) -> Result<Option<[i64; 2]>, Fault> {
         match self.desc.attr_longs(attribute)?.as_deref() {
             None | Some([]) => Ok(None),
-            Some(_) => self.pair(attribute, None).map(Some),
+            Some(_) => pair(self.desc, attribute, None).map(Some),
         }
     }
 
@@ -169,23 +133,7 @@ impl<'a> Reading<'_, 'a> {
         if is_grad && self.channels_last("data_format")? {
             return Ok(false);
         }
-        let attribute = "pooling_type";
-        let name = self.desc.attr_string(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
-        let pooling_type = PoolKind::from_name(name).ok_or_else(|| {
-            let message = format!("`{name}` is neither `max` nor `avg`");
-            Fault::Attribute { attribute, message }
-        })?;
-        let default = Pool2d::prototypes()[0];
-        let pool = Pool2d {
-            pooling_type,
-            ksize: self.pair("ksize", None)?,
-            strides: self.pair("strides", Some(default.strides))?,
-            paddings: self.paddings()?,
-            ceil_mode: self.bool("ceil_mode", default.ceil_mode)?,
-            exclusive: self.bool("exclusive", default.exclusive)?,
-            global_pooling: self.bool("global_pooling", default.global_pooling)?,
-            adaptive: self.bool("adaptive", default.adaptive)?,
-        };
+        let pool = pool2d(self.desc)?;
         let x = self.input("X")?;
         let desc = self.desc;
         if !is_grad {
@@ -198,9 +146,9 @@ impl<'a> Reading<'_, 'a> {
     pub(super) fn max_pool2d_with_index(&mut self) -> Result<bool, ConvertError> {
         let default = MaxPool2dWithIndex::prototypes()[0];
         let op = MaxPool2dWithIndex {
-            ksize: self.pair("ksize", None)?,
-            strides: self.pair("strides", Some(default.strides))?,
-            paddings: self.pair("paddings", Some(default.paddings))?,
+            ksize: pair(self.desc, "ksize", None)?,
+            strides: pair(self.desc, "strides", Some(default.strides))?,
+            paddings: pair(self.desc, "paddings", Some(default.paddings))?,
             global_pooling: self.bool("global_pooling", default.global_pooling)?,
             adaptive: self.bool("adaptive", default.adaptive)?,
         };

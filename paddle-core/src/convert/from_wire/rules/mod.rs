@@ -15,7 +15,6 @@ mod complex;
 mod conditional_blocks;
 mod constants;
 mod constants_like;
-mod control_flow;
 mod counted;
 mod diagonals;
 mod einsum;
@@ -62,15 +61,13 @@ mod yolo_box;
 
 pub(super) use self::array_loops::ArrayLoop;
 pub(super) use self::arrays::Array;
-use self::constants::constant;
-pub(super) use self::constants::initializer;
 pub(super) use self::rank_tables::{RankTable, TableName};
-#[cfg(feature = "convert")]
-pub(in crate::convert) use self::updates::update_of;
 use crate::convert::derived::{self, float};
 use crate::convert::dialect::OURS;
 use crate::convert::draft::Mix;
-use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
+use crate::convert::from_wire::{ConvertError, Fault, Reader, Reading, one};
+use crate::convert::ours::constants::constant;
+use crate::convert::sites::note_gradients;
 use crate::convert::types::dtype;
 use crate::ops::{Assign, Binary, BinaryKind, Cast, InterpolateKind, Op, Reshape, Scale, UnaryKind};
 use crate::program::{Dim, Role};
@@ -306,11 +303,6 @@ fn rule(name: &str) -> Option<Rule> {
         "fake_channel_wise_quantize_dequantize_abs_max"                     => |x| x.fake_quantize_dequantize(),
         "generate_proposals_v2"                                             => |x| x.generate_proposals(),
         // Our own operators.
-        "rust.range"                                                        => |x| x.own_range(),
-        "rust.if"                                                           => control_flow::read_if,
-        "rust.while"                                                        => control_flow::read_while,
-        "rust.for"                                                          => control_flow::read_for,
-        "rust.loop_grad"                                                    => control_flow::read_loop_grad,
         // Families, and operators that are read as they are defined.
         _ => match derived::named(name)? {
             Op::Binary(_) | Op::Compare(_)                                  => |x| x.aligned(),
@@ -342,14 +334,16 @@ impl Reading<'_, '_> {
         };
         match known {
             true => {}
-            // Our own operators never stay foreign.
-            false if self.desc.r#type.starts_with(OURS) => return Err(Fault::UnknownOperator.into()),
+            // An operator of ours has its meaning in our dialect alone.
+            false if self.desc.r#type.starts_with(OURS) => return Err(Fault::NoHeader.into()),
             false if self.reader.found.is_some() => return Err(self.unsupported().into()),
             false => self.foreign()?,
         }
         // Operators that update a parameter name its gradient too.
         if self.site.role != Role::Optimize {
-            self.reader.note_gradients(self.desc, self.block)?;
+            let Reader { draft, versions, blocks, gradients, .. } = &mut *self.reader;
+            let find = |name: &str| versions.read(blocks, self.block, name).ok();
+            note_gradients(&draft.program, self.desc, find, gradients)?;
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Rules for operators that give a value with other elements at some of its places.
 
-use super::constants::scalars;
 use crate::convert::draft::{Along, Tried};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
+use crate::convert::ours::constants::scalars;
 use crate::ops::{
     AssignValue, BinaryKind, Cast, CumSum, Fill, Gather, Matmul, Number, OneHot, Select, TakeAlongAxis,
     Transpose,

@@ -13,9 +13,6 @@ use crate::program::{DType, Dim, Type, VarId};
 
 /// PaddlePaddle's `while`. If it is known how often it runs, and it cannot be ours, it is written out.
 pub(super) fn raise_while(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
-    if x.reader.is_ours {
-        return Ok(false);
-    }
     let block = x.owned("sub_block")?;
     let goes_on = x.input("Condition")?;
     let (has_arrays, is_known) = (x.has_arrays(block), x.reader.draft.known_truth(goes_on).is_some());

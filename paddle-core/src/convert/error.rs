@@ -5,6 +5,7 @@ use std::fmt;
 use crate::memory::OutOfMemory;
 use crate::ops::{Mismatch, MismatchKind};
 use crate::program::{BuildError, Located, VerifyError};
+#[cfg(feature = "read")]
 use crate::wire::onnx::ElementType;
 use crate::wire::{VarKind, WireError};
 
@@ -242,6 +243,7 @@ pub enum VariableFault {
     /// Its elements have a type that is not supported.
     Element(VarKind),
     /// Its elements have a type of ONNX that is not supported, or none; this is the number of the type.
+    #[cfg(feature = "read")]
     OnnxElement(i32),
     /// Neither its shape nor its number of dimensions is known.
     NoShape,
@@ -269,6 +271,7 @@ impl fmt::Display for VariableFault {
                     "its elements are {kind}; supported are BOOL, INT8, INT16, INT32, INT64, UINT8, FP16, BF16, FP32 and FP64"
                 )
             }
+            #[cfg(feature = "read")]
             VariableFault::OnnxElement(number) => {
                 match ElementType::from_number(*number) {
                     Some(found) => write!(f, "its elements are {found}")?,

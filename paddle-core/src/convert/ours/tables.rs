@@ -1,21 +1,20 @@
-//! The tables of our own dialect: symbols and row spaces, checks, taps and gradients.
+//! The tables of a program, in its first operator: symbols and row spaces, checks, taps and gradients.
 
 use std::num::NonZero;
 
-use super::error::{ConvertError, Fault};
-use super::{Reader, located, place};
+use super::Reader;
 use crate::convert::dialect::{PROGRAM, VERSION};
+use crate::convert::error::{ConvertError, Fault};
+use crate::convert::sites::{located, place, record_gradients};
 use crate::convert::types::{Tables, declare, parse_condition};
 use crate::ops::Program;
 use crate::program::{BlockId, Check, VarId};
 
 impl<'a> Reader<'a> {
-    /// Reads the tables of our own dialect, if the program has them.
-    pub(super) fn header(&mut self) -> Result<(), ConvertError> {
+    /// Reads the tables that types refer to, and creates the blocks.
+    pub(super) fn tables(&mut self) -> Result<(), ConvertError> {
         let ops = &self.blocks[0].desc.ops;
-        let Some(at) = ops.iter().position(|op| op.r#type == PROGRAM) else {
-            return Ok(());
-        };
+        let at = ops.iter().position(|op| op.r#type == PROGRAM).ok_or(Fault::NoHeader)?;
         let tables = &ops[at];
         let read = |this: &mut Self| {
             let version = tables.attr_long("version")?.unwrap_or(VERSION);
@@ -39,8 +38,8 @@ impl<'a> Reader<'a> {
                 let message = format!("a batch cannot be cut into {shards} shards");
                 return Err(Fault::Attribute { attribute: "shards", message });
             };
-            this.draft.program.set_shards(shards);
-            declare(&mut this.draft.program, listed).ok_or_else(|| {
+            this.program.set_shards(shards);
+            declare(&mut this.program, listed).ok_or_else(|| {
                 let message = "it does not fit the other tables".to_string();
                 Fault::Attribute { attribute: "row_spaces", message }
             })?;
@@ -48,13 +47,12 @@ impl<'a> Reader<'a> {
         };
         read(self).map_err(|fault| place(fault, 0, at, tables))?;
         for parent in self.blocks.iter().filter_map(|block| block.parent) {
-            self.draft.program.create_block(BlockId(parent as u32), None)?;
+            self.program.create_block(BlockId(parent as u32), None)?;
         }
-        self.is_ours = true;
         Ok(())
     }
 
-    /// Reads the taps of our own dialect: pairs of the tap's name and its value's name.
+    /// Reads the taps: pairs of the tap's name and its value's name.
     pub(super) fn taps(&mut self) -> Result<(), ConvertError> {
         self.listed_pairs("taps", |program, name, value| {
             let var = find(program, value)?;
@@ -62,7 +60,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Calls a function for each pair of names in an attribute of our own dialect.
+    /// Calls a function for each pair of names in an attribute.
     fn listed_pairs(
         &mut self,
         attribute: &'static str,
@@ -79,19 +77,19 @@ impl<'a> Reader<'a> {
                 _ => Err(wrong("its names do not come in pairs".to_string())),
             }
         };
-        read(&mut self.draft.program).map_err(|fault| place(fault, 0, at, tables))
+        read(&mut self.program).map_err(|fault| place(fault, 0, at, tables))
     }
 
-    /// Reads the checks of our own dialect: the condition, message and place of each.
+    /// Reads the checks: the condition, message and place of each.
     fn checks(&mut self, texts: &[String]) -> Result<(), Fault> {
         let (checks, rest) = texts.as_chunks::<3>();
         for [condition, message, place] in checks {
-            let condition = parse_condition(&self.draft.program, condition).ok_or_else(|| {
+            let condition = parse_condition(&self.program, condition).ok_or_else(|| {
                 let message = format!("`{condition}` is not a condition on sizes");
                 Fault::Attribute { attribute: "checks", message }
             })?;
-            let place = located(place).map(|place| self.place(place));
-            self.draft.program.add_check(Check { condition, message: message.clone(), place });
+            let place = located(place).map(|place| self.sites.place(&mut self.program, place));
+            self.program.add_check(Check { condition, message: message.clone(), place });
         }
         match rest {
             [] => Ok(()),
@@ -102,21 +100,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Records the gradients: those that our own dialect lists, otherwise in the order of the parameters.
-    pub(super) fn pairs(&mut self) -> Result<(), ConvertError> {
+    /// Records the gradients: those that are listed, otherwise in the order of the parameters.
+    pub(super) fn gradients(&mut self) -> Result<(), ConvertError> {
         self.listed_pairs("gradients", |program, parameter, gradient| {
             let (parameter, gradient) = (find(program, parameter)?, find(program, gradient)?);
             program.record_gradient(parameter, gradient);
             Ok(())
         })?;
-        if !self.draft.program.gradients().is_empty() {
-            return Ok(());
-        }
-        let parameters: Vec<VarId> = self.draft.program.parameters().collect();
-        for parameter in parameters {
-            if let Some(&gradient) = self.gradients.get(&parameter) {
-                self.draft.program.record_gradient(parameter, gradient);
-            }
+        if self.program.gradients().is_empty() {
+            record_gradients(&mut self.program, &self.gradients);
         }
         Ok(())
     }
