@@ -24,6 +24,10 @@ pub(crate) trait Element: number::Element + Factor<Sum = Self> + From<i8> {
     type Portable: Vector<Element = Self>;
 }
 
+/// The registers that kernels use of double precision, and of instruction sets that are chosen where there is no other. These have
+/// more, but each shape of a kernel takes time to build, in each program that uses this library.
+const FEW_REGISTERS: usize = 8;
+
 /// The side of the square that [`Factor::transpose_block`] transposes.
 pub(crate) const BLOCK: usize = 4;
 
@@ -116,7 +120,7 @@ pub(crate) unsafe fn transpose_block<T: Copy>(from: *const T, stride: usize, to:
 pub(crate) trait Register: Copy {
     type Element: Factor;
     const LANES: usize;
-    /// The number of registers of the instruction set.
+    /// The number of registers that kernels hold values in. There is a copy of a kernel for each shape that fits them.
     const REGISTERS: usize;
 
     unsafe fn splat(value: Self::Element) -> Self;
@@ -197,7 +201,7 @@ pub(crate) fn lanes<T: Element>(isa: Isa) -> usize {
 #[cfg(target_arch = "x86_64")]
 macro_rules! register {
     (
-        $name:ident: $register:ident of $lanes:literal $element:ident, $registers:literal registers,
+        $name:ident: $register:ident of $lanes:literal $element:ident, $registers:tt registers,
         $splat:ident, $load:ident, $store:ident, $mul_add:ident,
         $add:ident, $sub:ident, $mul:ident, $div:ident, $max:ident,
         |$a:ident, $b:ident, $yes:ident, $no:ident| $select_same:expr,
@@ -320,7 +324,7 @@ register! {
 
 #[cfg(target_arch = "x86_64")]
 register! {
-    F64x4: __m256d of 4 f64, 16 registers,
+    F64x4: __m256d of 4 f64, FEW_REGISTERS registers,
     _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd,
     _mm256_add_pd, _mm256_sub_pd, _mm256_mul_pd, _mm256_div_pd, _mm256_max_pd,
     |a, b, yes, no| {
@@ -356,7 +360,7 @@ macro_rules! lanes {
         impl Register for Lanes<$element, $lanes> {
             type Element = $element;
             const LANES: usize = $lanes;
-            const REGISTERS: usize = if cfg!(target_arch = "aarch64") { 32 } else { 16 };
+            const REGISTERS: usize = if cfg!(target_arch = "aarch64") { 32 } else { FEW_REGISTERS };
 
             #[inline(always)]
             unsafe fn splat(value: $element) -> Self {

@@ -6,7 +6,7 @@ use paddle_core::ops::{MOST_STATES, Once, Power, Rule, Update, WithRule};
 use paddle_core::plan::{KernelError, Unsupported};
 
 use super::Compile;
-use crate::cpu::isa::dispatch;
+use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::kernel::{Body, Compiled, Machine, Shares, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::{Operands, Signature};
@@ -26,10 +26,95 @@ pub(super) const MOST_POWERS: usize = 2;
 /// The largest number of values that change: the parameter, states, powers.
 pub(super) const MOST_CHANGES: usize = 1 + MOST_STATES + MOST_POWERS;
 
-struct ParameterUpdate<T, R> {
-    rule: R,
+struct ParameterUpdate<T> {
+    rule: Box<dyn Elements<T>>,
     powers: Vec<Power>,
-    element: PhantomData<T>,
+}
+
+/// What a rule does with elements of one type. Kernels are compiled once for all rules, but for these functions.
+pub(super) trait Elements<T>: Send + Sync {
+    /// The number of states.
+    fn states(&self) -> usize;
+
+    /// Whether steps are scaled by a trust, which depends on all elements.
+    fn is_scaled(&self) -> bool;
+
+    /// Updates the elements of a parameter.
+    fn sweep(
+        &self,
+        isa: Isa,
+        once: Once<T>,
+        parameter: &mut [T],
+        gradient: &[T],
+        states: [&mut [T]; MOST_STATES],
+    );
+
+    /// The sums of squares of the parameter and of the direction of its step, of a rule that is scaled.
+    fn squares(
+        &self,
+        isa: Isa,
+        once: Once<T>,
+        parameter: &[T],
+        gradient: &[T],
+        states: [&[T]; MOST_STATES],
+    ) -> [T; 2];
+}
+
+impl<T: Float, R: Rule> Elements<T> for R {
+    fn states(&self) -> usize {
+        R::STATES
+    }
+
+    fn is_scaled(&self) -> bool {
+        R::SCALED
+    }
+
+    fn sweep(
+        &self,
+        isa: Isa,
+        once: Once<T>,
+        parameter: &mut [T],
+        gradient: &[T],
+        states: [&mut [T]; MOST_STATES],
+    ) {
+        sweep(isa, self, once, parameter, gradient, states);
+    }
+
+    fn squares(
+        &self,
+        isa: Isa,
+        once: Once<T>,
+        parameter: &[T],
+        gradient: &[T],
+        states: [&[T]; MOST_STATES],
+    ) -> [T; 2] {
+        // The compiler makes no copy for rules that are not scaled.
+        if const { R::SCALED } {
+            squares(isa, self, once, parameter, gradient, states)
+        } else {
+            unreachable!("the rule is not scaled")
+        }
+    }
+}
+
+/// Makes a rule one for elements of type `T`.
+pub(super) struct For<T>(PhantomData<T>);
+
+impl<T> For<T> {
+    pub(super) fn rule_of(update: &Update) -> Box<dyn Elements<T>>
+    where
+        T: Float,
+    {
+        update.with_rule(For::<T>(PhantomData))
+    }
+}
+
+impl<T: Float> WithRule for For<T> {
+    type Output = Box<dyn Elements<T>>;
+
+    fn with<R: Rule>(self, rule: R) -> Self::Output {
+        Box::new(rule)
+    }
 }
 
 impl Compile for Update {
@@ -44,29 +129,14 @@ impl Compile for Update {
             let slots = if power.advances { &mut writes } else { &mut reads };
             slots.push(single.input(behind + k)?);
         }
-        let body = self.with_rule(Compiler { single, powers })?;
+        let body: Box<dyn Body> = with_float!(single, writes[0].1.dtype, T => {
+            Box::new(ParameterUpdate { rule: For::<T>::rule_of(self), powers })
+        });
         Ok((Signature { reads, writes, in_place: false }, body))
     }
 
     fn gathers(&self) -> bool {
         true
-    }
-}
-
-struct Compiler<'a> {
-    single: &'a Single<'a>,
-    powers: Vec<Power>,
-}
-
-impl WithRule for Compiler<'_> {
-    type Output = Result<Box<dyn Body>, Unsupported>;
-
-    fn with<R: Rule>(self, rule: R) -> Self::Output {
-        let Compiler { single, powers } = self;
-        let dtype = single.input(0)?.1.dtype;
-        Ok(
-            with_float!(single, dtype, T => Box::new(ParameterUpdate::<T, R> { rule, powers, element: PhantomData })),
-        )
     }
 }
 
@@ -102,7 +172,7 @@ fn shared<const FUSED: bool, T: Float, R: Rule>(rule: &R, once: Once<T>) -> R::S
 
 dispatch! {
     wide if T::WIDE;
-    pub(super) fn sweep<const FUSED: bool, T: Float, R: Rule>(
+    fn sweep<const FUSED: bool, T: Float, R: Rule>(
         isa, rule: &R, once: Once<T>, parameter: &mut [T], gradient: &[T], states: [&mut [T]; MOST_STATES]
     ) {
         let shared = shared::<FUSED, T, R>(rule, once);
@@ -155,7 +225,7 @@ dispatch! {
     }
 }
 
-impl<T: Float, R: Rule> ParameterUpdate<T, R> {
+impl<T: Float> ParameterUpdate<T> {
     /// The norm of the parameter divided by that of the direction; 1 if one of them is 0.
     fn trust(
         &self,
@@ -171,14 +241,8 @@ impl<T: Float, R: Rule> ParameterUpdate<T, R> {
         pieces(&machine.team, &mut sums[..parts], 1, &|index, sums| {
             let range = index * part..parameter.len().min((index + 1) * part);
             let states = states.map(|state| state.get(range.clone()).unwrap_or_default());
-            sums[0] = squares(
-                machine.isa,
-                &self.rule,
-                once,
-                &parameter[range.clone()],
-                &gradient[range.clone()],
-                states,
-            );
+            let (parameter, gradient) = (&parameter[range.clone()], &gradient[range.clone()]);
+            sums[0] = self.rule.squares(machine.isa, once, parameter, gradient, states);
         });
         let total = |k: usize| sums[..parts].iter().map(|sums| sums[k]).sum::<T>().sqrt();
         let (of_parameter, of_direction) = (total(0), total(1));
@@ -216,15 +280,15 @@ pub(super) fn take_powers<'a, T: Float>(
     (once, all)
 }
 
-impl<T: Float, R: Rule> Body for ParameterUpdate<T, R> {
+impl<T: Float> Body for ParameterUpdate<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let (reads, writes) = operands.split();
         let (gradient, rate) = (reads.get::<T>(0), reads.get::<T>(1)[0]);
         let mut changes = writes.at_most::<T, MOST_CHANGES>();
         let kept = |k: usize| reads.get::<T>(2 + k)[0];
-        let (mut once, mut all) = take_powers(rate, &self.powers, R::STATES, &kept, &mut changes);
-        assert!(all[..=R::STATES].iter().all(|one| one.len() == gradient.len()), "all of one shape");
-        if R::SCALED {
+        let (mut once, mut all) = take_powers(rate, &self.powers, self.rule.states(), &kept, &mut changes);
+        assert!(all[..=self.rule.states()].iter().all(|one| one.len() == gradient.len()), "all of one shape");
+        if self.rule.is_scaled() {
             let [parameter, states @ ..] = &all;
             once.trust =
                 self.trust(machine, once, parameter, gradient, states.each_ref().map(|state| &**state));
@@ -235,7 +299,7 @@ impl<T: Float, R: Rule> Body for ParameterUpdate<T, R> {
             PIECE,
             &|index, [parameter, states @ ..]| {
                 let gradient = &gradient[index * PIECE..][..parameter.len()];
-                sweep(machine.isa, &self.rule, once, parameter, gradient, states);
+                self.rule.sweep(machine.isa, once, parameter, gradient, states);
             },
         );
         Ok(())
@@ -243,19 +307,19 @@ impl<T: Float, R: Rule> Body for ParameterUpdate<T, R> {
 
     fn shares(&self) -> Option<&dyn Shares> {
         // The trust of a scaled rule depends on all elements of its parameter.
-        (!R::SCALED).then_some(self)
+        (!self.rule.is_scaled()).then_some(self)
     }
 }
 
-impl<T: Float, R: Rule> ParameterUpdate<T, R> {
+impl<T: Float> ParameterUpdate<T> {
     /// The operands that are written and advance, each with its power.
     fn advancing(&self) -> impl Iterator<Item = (usize, &Power)> {
-        (1 + R::STATES..).zip(self.powers.iter().filter(|power| power.advances))
+        (1 + self.rule.states()..).zip(self.powers.iter().filter(|power| power.advances))
     }
 }
 
 #[allow(unsafe_code, reason = "shares change parts of the same operands")]
-impl<T: Float, R: Rule> Shares for ParameterUpdate<T, R> {
+impl<T: Float> Shares for ParameterUpdate<T> {
     fn count(&self, operands: Operands<'_>) -> [usize; 2] {
         let elements = operands.split().0.get::<T>(0).len();
         [elements.div_ceil(PIECE), elements.min(PIECE)]
@@ -266,7 +330,7 @@ impl<T: Float, R: Rule> Shares for ParameterUpdate<T, R> {
         let gradient = reads.get::<T>(0);
         let mut once =
             Once { rate: reads.get::<T>(1)[0], powers: [T::of(1.0); MOST_POWERS], trust: T::of(1.0) };
-        let (mut read, mut written) = (2, 1 + R::STATES);
+        let (mut read, mut written) = (2, 1 + self.rule.states());
         for (now, power) in once.powers.iter_mut().zip(&self.powers) {
             *now = match power.advances {
                 // SAFETY: shares only read it.
@@ -279,8 +343,9 @@ impl<T: Float, R: Rule> Shares for ParameterUpdate<T, R> {
         let part = share * PIECE..gradient.len().min((share + 1) * PIECE);
         // SAFETY: no other share has this part.
         let change = |k: usize| unsafe { operands.part::<T>(k, part.clone()) };
-        let states = std::array::from_fn(|k| if k < R::STATES { change(1 + k) } else { &mut [][..] });
-        sweep(machine.isa, &self.rule, once, change(0), &gradient[part.clone()], states);
+        let states =
+            std::array::from_fn(|k| if k < self.rule.states() { change(1 + k) } else { &mut [][..] });
+        self.rule.sweep(machine.isa, once, change(0), &gradient[part.clone()], states);
     }
 
     fn finish(&self, operands: Operands<'_>) {

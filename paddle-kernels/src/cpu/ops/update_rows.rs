@@ -1,15 +1,14 @@
 //! `update_rows`.
 
-use std::marker::PhantomData;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use paddle_core::memory::{OutOfMemory, TryGrow};
-use paddle_core::ops::{MOST_STATES, Power, Rule, UpdateRows, WithRule};
+use paddle_core::ops::{MOST_STATES, Power, UpdateRows};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
 use super::lookup_table::check;
-use super::update::{MOST_CHANGES, sweep, take_powers};
+use super::update::{Elements, For, MOST_CHANGES, take_powers};
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::{Operands, Signature};
@@ -22,8 +21,8 @@ const BLOCK: usize = 256;
 /// The number of slots in front of the states: parameter, gradient, learning rate, ids.
 const FIRST_STATE: usize = 4;
 
-struct RowsUpdate<T, R> {
-    rule: R,
+struct RowsUpdate<T> {
+    rule: Box<dyn Elements<T>>,
     powers: Vec<Power>,
     padding_idx: i64,
     lookups: usize,
@@ -31,7 +30,6 @@ struct RowsUpdate<T, R> {
     size: Extent,
     /// The rows that are updated. They keep their memory from launch to launch.
     looked_up: Mutex<LookedUp>,
-    element: PhantomData<T>,
 }
 
 /// The rows that were looked up.
@@ -86,7 +84,17 @@ impl Compile for UpdateRows {
         for k in states {
             writes.push(single.input(k)?);
         }
-        let body = self.update.with_rule(Compiler { single, op: self })?;
+        let table = &writes[0].1;
+        let [entries, size] = table.shape[..] else { return single.refuse("of such a table") };
+        let body: Box<dyn Body> = with_float!(single, table.dtype, T => Box::new(RowsUpdate {
+            rule: For::<T>::rule_of(&self.update),
+            powers: self.update.powers(),
+            padding_idx: self.padding_idx,
+            lookups: self.lookups(inputs.len()).count(),
+            entries,
+            size,
+            looked_up: Mutex::default(),
+        }));
         Ok((Signature { reads, writes, in_place: false }, body))
     }
 
@@ -95,38 +103,13 @@ impl Compile for UpdateRows {
     }
 }
 
-struct Compiler<'a> {
-    single: &'a Single<'a>,
-    op: &'a UpdateRows,
-}
-
-impl WithRule for Compiler<'_> {
-    type Output = Result<Box<dyn Body>, Unsupported>;
-
-    fn with<R: Rule>(self, rule: R) -> Self::Output {
-        let Compiler { single, op } = self;
-        let table = single.input(0)?.1;
-        let [entries, size] = table.shape[..] else { return single.refuse("of such a table") };
-        Ok(with_float!(single, table.dtype, T => Box::new(RowsUpdate::<T, R> {
-            rule,
-            powers: op.update.powers(),
-            padding_idx: op.padding_idx,
-            lookups: op.lookups(single.inputs()?.len()).count(),
-            entries,
-            size,
-            looked_up: Mutex::default(),
-            element: PhantomData,
-        })))
-    }
-}
-
-impl<T: Float, R: Rule> RowsUpdate<T, R> {
+impl<T: Float> RowsUpdate<T> {
     fn looked_up(&self) -> MutexGuard<'_, LookedUp> {
         self.looked_up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<T: Float, R: Rule> Body for RowsUpdate<T, R> {
+impl<T: Float> Body for RowsUpdate<T> {
     fn reserve(&self, signature: &Signature, sizes: &[usize]) -> Result<(), OutOfMemory> {
         let ids = (0..self.lookups).map(|lookup| signature.reads[2 + 2 * lookup].1.elements(sizes));
         self.looked_up().reserve(ids.sum())
@@ -146,7 +129,7 @@ impl<T: Float, R: Rule> Body for RowsUpdate<T, R> {
         let rate = reads.get::<T>(0)[0];
         let mut changes = writes.at_most::<T, MOST_CHANGES>();
         // Rules that keep rows advance all of their powers.
-        let (once, all) = take_powers(rate, &self.powers, R::STATES, &|_| T::of(1.0), &mut changes);
+        let (once, all) = take_powers(rate, &self.powers, self.rule.states(), &|_| T::of(1.0), &mut changes);
         let LookedUp { places, ids, starts } = &*looked_up;
         rows(&machine.team, all, (ids, size), PIECE / size.max(1), &|at, mut all| {
             let places = &places[starts[at]..starts[at + 1]];
@@ -171,7 +154,7 @@ impl<T: Float, R: Rule> Body for RowsUpdate<T, R> {
                 let [parameter, states @ ..] = &mut all;
                 let states: [&mut [T]; MOST_STATES] =
                     states.each_mut().map(|state| state.get_mut(first..first + count).unwrap_or_default());
-                sweep(machine.isa, &self.rule, once, &mut parameter[first..][..count], sums, states);
+                self.rule.sweep(machine.isa, once, &mut parameter[first..][..count], sums, states);
             }
         });
         Ok(())

@@ -10,7 +10,7 @@ mod neighbours;
 
 pub(super) use self::in_place_gradient::InPlaceGradient;
 pub(super) use self::neighbours::Neighbours;
-use super::correlate::{Stack, TILE_BYTES, most_columns, store};
+use super::correlate::{Stack, TILE_BYTES, fit, most_columns, store};
 use super::gradient::gather;
 use super::strips::{CHANNELS, COPY_BYTES, Strip, Strips};
 use super::taps::Taps;

@@ -118,21 +118,25 @@ impl<T: Float> FilterGradient<'_, T> {
         width: usize,
         to: *mut T,
     ) {
-        let wide = V::REGISTERS >= 32;
         // SAFETY: the caller's.
         unsafe {
             let has_runs = self.strips.of_block > 1 && self.filters.inner.is_multiple_of(RUN);
             let count = self.taps.all().len() * self.filters.inner;
+            // The compiler makes no copies for registers that the constant excludes.
+            if const { V::REGISTERS >= 32 } {
+                return match (has_runs, width / V::LANES) {
+                    (true, 1) => self.elements::<V, 4, RUN, 1>(copy, tile, strip, to),
+                    (true, _) => self.elements::<V, 3, RUN, 2>(copy, tile, strip, to),
+                    (false, 1) if count > 14 => self.elements::<V, 27, 1, 1>(copy, tile, strip, to),
+                    (false, 1) => self.elements::<V, 14, 1, 1>(copy, tile, strip, to),
+                    (false, _) if count <= 9 => self.elements::<V, 9, 1, 2>(copy, tile, strip, to),
+                    (false, _) => self.elements::<V, 13, 1, 2>(copy, tile, strip, to),
+                };
+            }
             match (has_runs, width / V::LANES) {
-                (true, 1) if wide => self.elements::<V, 4, RUN, 1>(copy, tile, strip, to),
                 (true, 1) => self.elements::<V, 3, RUN, 1>(copy, tile, strip, to),
-                (true, _) if wide => self.elements::<V, 3, RUN, 2>(copy, tile, strip, to),
                 (true, _) => self.elements::<V, 1, RUN, 2>(copy, tile, strip, to),
-                (false, 1) if wide && count > 14 => self.elements::<V, 27, 1, 1>(copy, tile, strip, to),
-                (false, 1) if wide => self.elements::<V, 14, 1, 1>(copy, tile, strip, to),
                 (false, 1) => self.elements::<V, 12, 1, 1>(copy, tile, strip, to),
-                (false, _) if wide && count <= 9 => self.elements::<V, 9, 1, 2>(copy, tile, strip, to),
-                (false, _) if wide => self.elements::<V, 13, 1, 2>(copy, tile, strip, to),
                 (false, _) => self.elements::<V, 6, 1, 2>(copy, tile, strip, to),
             }
         }

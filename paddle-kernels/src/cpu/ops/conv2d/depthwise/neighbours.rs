@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::{Filters, most_columns};
+use super::{Filters, fit, most_columns};
 use crate::cpu::epilogue::{Finish, InRegisters};
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
@@ -194,7 +194,7 @@ impl<T: Float> Neighbours<'_, T> {
         macro_rules! by_count {
             ($($count:literal)*) => {
                 match count {
-                    $($count => self.sums::<V, WHOLE, $count>(sums),)*
+                    $($count if const { fit($count, 1, V::REGISTERS) } => self.sums::<V, WHOLE, $count>(sums),)*
                     _ => unreachable!("most_columns gives no other"),
                 }
             };

@@ -153,6 +153,11 @@ struct Sums<T> {
     is_first: bool,
 }
 
+/// Whether there are registers for two of a tile's vectors at once.
+const fn is_wide<V: Vector>() -> bool {
+    V::REGISTERS >= 32
+}
+
 impl<T: Float> Sums<T> {
     /// Adds the products of all inner and outer channels, of which there are some tiles.
     ///
@@ -160,24 +165,24 @@ impl<T: Float> Sums<T> {
     /// The operands are valid; the machine has the instruction set of `V`.
     #[inline(always)]
     unsafe fn add<V: Vector<Element = T>>(self, inner: usize) {
-        let wide = V::REGISTERS >= 32;
         // SAFETY: the caller's.
         unsafe {
             let mut lane = 0;
             while lane < self.width {
-                let pair = wide && self.width - lane >= 2 * V::LANES;
+                let pair = is_wide::<V>() && self.width - lane >= 2 * V::LANES;
                 let mut channel = 0;
                 while channel < inner {
                     let rest = inner - channel;
                     channel += match (pair, rest) {
-                        (true, 12..) => self.block::<V, 12, 2>(channel, lane),
-                        (true, 8..) => self.block::<V, 8, 2>(channel, lane),
-                        (true, 4..) => self.block::<V, 4, 2>(channel, lane),
-                        (true, _) => self.block::<V, 1, 2>(channel, lane),
-                        (false, 16..) if wide => self.block::<V, 16, 1>(channel, lane),
-                        (false, 8..) => self.block::<V, 8, 1>(channel, lane),
-                        (false, 4..) => self.block::<V, 4, 1>(channel, lane),
-                        (false, _) => self.block::<V, 1, 1>(channel, lane),
+                        // The compiler makes no copies for registers that the constant excludes.
+                        (true, 12..) if const { is_wide::<V>() } => self.block::<V, 12, 2>(channel, lane),
+                        (true, 8..) if const { is_wide::<V>() } => self.block::<V, 8, 2>(channel, lane),
+                        (true, 4..) if const { is_wide::<V>() } => self.block::<V, 4, 2>(channel, lane),
+                        (true, _) if const { is_wide::<V>() } => self.block::<V, 1, 2>(channel, lane),
+                        (_, 16..) if const { is_wide::<V>() } => self.block::<V, 16, 1>(channel, lane),
+                        (_, 8..) => self.block::<V, 8, 1>(channel, lane),
+                        (_, 4..) => self.block::<V, 4, 1>(channel, lane),
+                        _ => self.block::<V, 1, 1>(channel, lane),
                     };
                 }
                 lane += V::LANES * if pair { 2 } else { 1 };
