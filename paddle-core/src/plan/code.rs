@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::arithmetic::Precision;
 use super::backend::{Backend, Extent, Layout, Move, Side};
+use super::error::RunError;
 use super::exchange::ExchangeCode;
 use super::numbers::Numbers;
 use super::stats::RunStats;
@@ -546,6 +547,8 @@ pub(super) struct Plan<K> {
     pub(super) inputs: Vec<Input>,
     /// The conditions on the sizes of a batch.
     pub(super) checks: Vec<Check>,
+    /// For each symbol, the conditions on sizes that are decided when a run computes it.
+    pub(super) late_checks: Vec<Vec<Check>>,
     pub(super) outputs: Vec<Output>,
     pub(super) files: Vec<String>,
     pub(super) numbers: Numbers,
@@ -554,6 +557,18 @@ pub(super) struct Plan<K> {
 }
 
 impl<K> Plan<K> {
+    /// The error of the first of these checks that does not hold for the values of symbols.
+    pub(super) fn failing(
+        &self,
+        checks: &[Check],
+        value: &dyn Fn(SymbolId) -> Option<i64>,
+    ) -> Option<RunError> {
+        let check = checks.iter().find(|check| check.condition.evaluate(value) != Some(true))?;
+        let name = |symbol: SymbolId| self.symbols[symbol.0 as usize].clone();
+        let place = check.place.map(|place| self.place(place));
+        Some(RunError::Check { place, message: check.explain(&name, value) })
+    }
+
     /// The slots of a launch's operands.
     pub(super) fn operands(&self, launch: &LaunchCode<K>) -> &[SlotId] {
         &self.operands[launch.operands.clone()]

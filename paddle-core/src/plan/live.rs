@@ -46,10 +46,11 @@ pub(super) fn live(program: &Program) -> BTreeSet<At> {
             pending.extend(operator.read());
             // A value on tokens needs their offsets, which the operator that makes the tokens computes.
             let vars = operator.inputs.iter().chain(&operator.outputs);
-            for rows in vars.filter_map(|&var| program.ty(var).rows) {
+            for rows in vars.clone().filter_map(|&var| program.ty(var).rows) {
                 operators.extend(program.sources(rows).filter_map(|rows| makers[rows.0 as usize]));
             }
-            let sizes = operator.outputs.iter().flat_map(|&var| &program.ty(var).dims).flat_map(Dim::symbols);
+            // An input of which only the size is read has one, too.
+            let sizes = vars.flat_map(|&var| &program.ty(var).dims).flat_map(Dim::symbols);
             operators.extend(sizes.chain(operator.op.symbols()).filter_map(|size| counters[size.0 as usize]));
             for &inner in &operator.blocks {
                 let inner = program.block(inner);

@@ -454,7 +454,13 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     pub(super) fn resize(&mut self, symbol: SymbolId, value: usize) -> Result<(), RunError> {
-        if self.state.set(self.plan, symbol, value) {
+        let plan = self.plan;
+        let is_set = self.state.set(plan, symbol, value);
+        let value = |symbol: SymbolId| i64::try_from(self.state.symbols[symbol.0 as usize]).ok();
+        if let Some(error) = plan.failing(&plan.late_checks[symbol.0 as usize], &value) {
+            return Err(error);
+        }
+        if is_set {
             return Ok(());
         }
         Err(RunError::TooLarge { value: self.plan.symbols[symbol.0 as usize].clone() })

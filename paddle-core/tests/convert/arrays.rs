@@ -1,6 +1,6 @@
-//! PaddlePaddle's arrays, and loops that are written out.
+//! PaddlePaddle's arrays, loops that are written out, and loops whose variables grow.
 
-use paddle_core::convert::{Fault, from_wire, load};
+use paddle_core::convert::load;
 use paddle_core::wire::{OpAttr, OpDesc, ProgramDesc, VarDesc, VarKind};
 
 use crate::build::{block, float, holder, network, op, op2, program, var};
@@ -164,19 +164,52 @@ fn too_many_iterations() {
     assert!(error.contains("`while`: it has too many iterations"), "{error}");
 }
 
-/// A variable that grows is no state of a loop, but may be written out.
+fn concat(x: [&str; 2], out: &str) -> OpDesc {
+    OpDesc::new("concat").with_input("X", x).with_output("Out", [out]).with_attr(OpAttr::int("axis", 1))
+}
+
+/// A variable that grows is written out where it is known how often, or is in a buffer that is as long as it may become.
 #[test]
 fn a_loop_whose_variable_grows() {
-    let grows = || {
-        let both = OpDesc::new("concat").with_input("X", ["x", "y"]).with_output("Out", ["z"]);
-        vec![both.with_attr(OpAttr::int("axis", 1)), op("assign", "z", "y")]
-    };
-    let text = read(&counting("three", grows(), vec![op("relu", "x", "out")]));
+    let all = || vec![op("relu", "x", "out")];
+    let doubled = || vec![concat(["x", "y"], "z"), op("assign", "z", "y")];
+    let text = read(&counting("three", doubled(), all()));
     assert_eq!(count(&text, "while"), 0, "{text}");
     assert!(text.contains("out: f32[_, 32] = relu("), "{text}");
-    let desc = counting("fed", grows(), vec![op("relu", "x", "out")]);
-    let error = from_wire(&desc, None).unwrap_err();
-    assert!(matches!(error.fault, Fault::Build(_)), "{error}");
+    let grows = |n: &str| {
+        let more = OpDesc::new("fill_any_like").with_input("X", ["fixed"]).with_output("Out", ["z"]);
+        let mut desc = counting(n, vec![more, concat(["y", "z"], "y")], all());
+        desc.blocks[0].vars.push(float("fixed", &[-1, 2]));
+        desc.blocks[0].ops.insert(2, op("scale", "x", "fixed"));
+        desc
+    };
+    // One iteration more than the counter allows, as the first one may be without a condition.
+    let text = read(&grows("fed"));
+    assert_eq!(count(&text, "while("), 1, "{text}");
+    assert!(text.contains("f32[_, 4 * rows.iterations + 4], "), "{text}");
+    assert!(text.contains("out: f32[_, rows.varying_1] = relu("), "{text}");
+}
+
+/// What is not known of a variable that grows.
+#[test]
+fn a_loop_whose_variable_grows_without_limit() {
+    let faults = |desc: &ProgramDesc| load(desc).unwrap_err().to_string();
+    let doubled = || vec![concat(["x", "y"], "z"), op("assign", "z", "y")];
+    let all = || vec![op("relu", "x", "out")];
+    let doubled = faults(&counting("fed", doubled(), all()));
+    assert!(doubled.contains("`while`: how long a variable becomes follows from more"), "{doubled}");
+    // The condition does not depend on a counter.
+    let mut desc = counting("fed", vec![concat(["y", "fixed"], "y")], all());
+    desc.blocks[0].vars.push(float("fixed", &[-1, 2]));
+    desc.blocks[0].ops.insert(2, op("scale", "x", "fixed"));
+    for block in &mut desc.blocks {
+        block.ops.retain(|op| op.r#type != "increment");
+    }
+    let endless = faults(&desc);
+    assert!(
+        endless.contains("`while`: a variable becomes longer, and the condition has no counter"),
+        "{endless}"
+    );
 }
 
 /// A variable that has no value before a loop begins as zeros of the type that an iteration leaves, where it is read behind.

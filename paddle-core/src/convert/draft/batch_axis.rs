@@ -19,6 +19,7 @@ impl Draft {
         self.known.retain(|&value, _| to.has(value));
         self.batch = self.batch.filter(|rows| to.has_rows(*rows));
         self.fixed_rows.retain(|_, rows| to.has_rows(*rows));
+        self.counted.retain(|rows| to.has_rows(*rows));
     }
 
     /// What `value` is a transposition of, and the order of its axes that makes `perm` of `value`.

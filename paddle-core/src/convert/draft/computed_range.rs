@@ -16,6 +16,7 @@ impl At<'_> {
         let count = self.shaped(count, Vec::new())?;
         let row = self.draft.fixed_rows(1);
         let rows = self.draft.program.create_tokens(name, row);
+        self.draft.counted.insert(rows);
         let numbers = self.emit(SequenceRange { rows }, &[count])?;
         self.emit(RowsToAxis, &[numbers])
     }

@@ -77,6 +77,8 @@ pub(super) struct Draft {
     pub(super) merged: BTreeMap<(BlockId, VarId), VarId>,
     /// Row spaces of a fixed number of rows, by that number.
     fixed_rows: BTreeMap<u32, RowsId>,
+    /// Row spaces whose number of rows is a size like any other: nothing else has these rows.
+    pub(super) counted: BTreeSet<RowsId>,
     /// The tokens of segments, by the block and the numbers of the segments.
     pub(super) segments: BTreeMap<(BlockId, VarId), VarId>,
     /// Known elements of small values.
@@ -97,6 +99,7 @@ impl Draft {
             has_batch: None,
             merged: BTreeMap::new(),
             fixed_rows: BTreeMap::new(),
+            counted: BTreeSet::new(),
             segments: BTreeMap::new(),
             known: BTreeMap::new(),
             sizes: BTreeSet::new(),
@@ -216,7 +219,7 @@ impl Draft {
         let spaces = self.program.row_spaces();
         let symbol = dims.first().and_then(Dim::as_symbol);
         let rows = symbol.and_then(|symbol| spaces.iter().position(|rows| rows.size == symbol));
-        let rows = rows.map(|rows| RowsId(rows as u32));
+        let rows = rows.map(|rows| RowsId(rows as u32)).filter(|rows| !self.counted.contains(rows));
         if rows.is_some() {
             dims.remove(0);
         }

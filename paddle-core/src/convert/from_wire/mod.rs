@@ -65,6 +65,8 @@ struct Reader<'a> {
     sites: Sites,
     /// The gradient of each parameter.
     gradients: BTreeMap<VarId, VarId>,
+    /// The names of variables that an operator reads which is no loop, and that are more than copied to variables which none reads.
+    read: BTreeSet<&'a str>,
     /// Whether operators that were saved for inference are read as those of a training.
     trains: bool,
     /// The faults so far, if all of them are wanted.
@@ -77,6 +79,7 @@ impl<'a> Reader<'a> {
         let blocks = blocks(main)?;
         Ok(Reader {
             versions: Versions::new(blocks.len()),
+            read: read(&blocks),
             arrays: BTreeMap::new(),
             rank_tables: BTreeMap::new(),
             array_loops: Vec::new(),
@@ -126,12 +129,6 @@ impl<'a> Reader<'a> {
         let id = self.versions.id(block).unwrap_or(BlockId(u32::MAX));
         self.draft.append(id, Store.into(), &[lasting, value], &[], &[], site)?;
         self.versions.write(&self.blocks, block, name, lasting)
-    }
-
-    /// Whether an operator that is no loop reads a variable with this name.
-    fn is_read(&self, name: &str) -> bool {
-        let ops = self.blocks.iter().flat_map(|block| &block.desc.ops).filter(|op| op.r#type != "while");
-        ops.flat_map(|op| &op.inputs).flat_map(|slot| &slot.arguments).any(|read| read == name)
     }
 
     /// Takes back what an attempt has appended.
@@ -199,4 +196,28 @@ impl<'a> Reader<'a> {
         }
         in_order(columns).ok_or(Fault::Columns { operator: "fetch", block }.into())
     }
+}
+
+/// The names of variables that operators read, which are no loops and copy to more than variables that none reads.
+fn read<'a>(blocks: &[WireBlock<'a>]) -> BTreeSet<&'a str> {
+    let lasts = |name: &String| {
+        let declared = blocks.iter().filter_map(|block| block.declared.get(name.as_str()));
+        declared.into_iter().any(|var| var.persistable == Some(true))
+    };
+    let (mut copied, mut left) = (BTreeMap::<&str, Vec<&str>>::new(), Vec::new());
+    for op in blocks.iter().flat_map(|block| &block.desc.ops) {
+        let inputs = op.inputs.iter().filter(|slot| op.r#type != "while" || slot.parameter == "Condition");
+        let inputs = inputs.flat_map(|slot| &slot.arguments).map(String::as_str);
+        match op.output("Out") {
+            [copy] if op.r#type == "assign" && !lasts(copy) => copied.entry(copy).or_default().extend(inputs),
+            _ => left.extend(inputs),
+        }
+    }
+    let mut read = BTreeSet::new();
+    while let Some(name) = left.pop() {
+        if read.insert(name) {
+            left.extend(copied.remove(name).unwrap_or_default());
+        }
+    }
+    read
 }

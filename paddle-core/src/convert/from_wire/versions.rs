@@ -9,7 +9,7 @@ use crate::program::{BlockId, VarId};
 use crate::wire::VarKind;
 
 /// The variables of one block while the program is read.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Scope<'a> {
     /// The block of the program, once the reader has entered it.
     id: Option<BlockId>,
@@ -22,6 +22,7 @@ struct Scope<'a> {
 }
 
 /// The latest version of every variable, block by block.
+#[derive(Clone)]
 pub(super) struct Versions<'a> {
     scopes: Vec<Scope<'a>>,
 }

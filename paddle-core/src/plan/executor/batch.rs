@@ -9,7 +9,7 @@ use super::super::profile::PartKind;
 use super::super::tape::Tape;
 use super::{ARENA, Executor, POOL, PREPARED};
 use crate::memory::TryGrow;
-use crate::program::{Check, Dim, SymbolId};
+use crate::program::{Dim, SymbolId};
 
 /// The value that is fed to one input.
 #[derive(Clone, Copy, Debug)]
@@ -162,11 +162,7 @@ impl<B: Backend> Executor<B> {
     fn check(&self) -> Result<(), RunError> {
         let value =
             |symbol: SymbolId| self.bound[symbol.0 as usize].and_then(|size| i64::try_from(size).ok());
-        let fails = |check: &&Check| check.condition.evaluate(&value) != Some(true);
-        let Some(check) = self.plan.checks.iter().find(fails) else { return Ok(()) };
-        let name = |symbol: SymbolId| self.plan.symbols[symbol.0 as usize].clone();
-        let place = check.place.map(|place| self.plan.place(place));
-        Err(RunError::Check { place, message: check.explain(&name, &value) })
+        self.plan.failing(&self.plan.checks, &value).map_or(Ok(()), Err)
     }
 }
 

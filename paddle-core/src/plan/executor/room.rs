@@ -61,6 +61,12 @@ impl<B: Backend> Executor<B> {
     pub(super) fn evaluate(&mut self) -> Result<(), RunError> {
         for at in 0..self.plan.extents.len() {
             if !self.state.evaluate(&self.plan, at) {
+                // What depends on a size that a run computes is nothing before it.
+                let symbols = self.plan.extents[at].symbols();
+                if symbols.iter().any(|symbol| !self.plan.late_checks[symbol.0 as usize].is_empty()) {
+                    self.state.sizes[at] = 0;
+                    continue;
+                }
                 let names = |symbol: SymbolId| self.plan.symbols[symbol.0 as usize].clone();
                 let value = self.plan.extents[at].display(&names).to_string();
                 return Err(RunError::TooLarge { value });

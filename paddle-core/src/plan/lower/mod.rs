@@ -28,7 +28,9 @@ use super::stats::RunStats;
 use super::storage::{Storage, changed_in_use};
 use crate::ops::{Custom, Op, Operator, Program};
 use crate::passes::Switches;
-use crate::program::{BlockId, DType, Dim, Role, RowOrigin, RowsId, Site, Symbol, SymbolId, VarId};
+use crate::program::{
+    BlockId, Condition, DType, Dim, Role, RowOrigin, RowsId, Site, Symbol, SymbolId, VarId,
+};
 
 /// Plans a program for a backend.
 pub(super) fn lower<B: Backend>(
@@ -404,6 +406,16 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 return Err(PlanError::UnboundSize { symbol: name.clone(), outside: *outside });
             }
         }
+        let (mut checks, mut late_checks) = (Vec::new(), vec![Vec::new(); program.symbols().len()]);
+        for check in program.checks().iter().cloned() {
+            let late: Vec<SymbolId> =
+                check.condition.symbols().into_iter().filter(|&symbol| self.is_known_late(symbol)).collect();
+            // Sizes that have to be equal are one size of the plan, so they are known before a run.
+            match (&late[..], &check.condition) {
+                (&[size], Condition::Positive(_)) => late_checks[size.0 as usize].push(check),
+                _ => checks.push(check),
+            }
+        }
         Ok(Plan {
             prepare,
             code: self.code,
@@ -431,7 +443,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
             fixed,
             symbols: program.symbols().iter().map(|symbol| symbol.name.clone()).collect(),
             inputs: self.inputs,
-            checks: program.checks().to_vec(),
+            checks,
+            late_checks,
             outputs,
             files: program.files().to_vec(),
             numbers: self.arithmetic.numbers,

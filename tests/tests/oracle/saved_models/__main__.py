@@ -14,6 +14,7 @@ import paddle
 
 import arrays  # noqa: F401
 import detection  # noqa: F401
+import generation  # noqa: F401
 import graphs  # noqa: F401
 import images  # noqa: F401
 import others  # noqa: F401

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::arrays::{Array, ArrayName};
+use super::iteration_bound::{Below, parts_of, sum};
 use crate::convert::draft::Draft;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
-use crate::ops::{Binary, BinaryKind, Compare, CompareKind, Op, Scale};
 use crate::program::{Dim, VarId};
 
 /// The arrays of a loop that is being read.
@@ -33,53 +33,12 @@ struct InLoop {
     is_collected: bool,
 }
 
-/// The most operators between the number of an iteration and a place of an array.
-const MOST_STEPS: usize = 64;
-
-/// A value as another one that no operator writes, or that `is_base` accepts, plus a number.
-fn sum(draft: &Draft, mut value: VarId, is_base: impl Fn(VarId) -> bool) -> Option<(VarId, i64)> {
-    let mut added = 0i64;
-    for _ in 0..MOST_STEPS {
-        if is_base(value) {
-            return Some((value, added));
-        }
-        let writer = draft.program.writer(value)?;
-        let (from, more) = match &writer.op {
-            Op::Assign(_) | Op::Reshape(_) => (writer.inputs[0], 0),
-            Op::Cast(_) if !draft.ty(value).dtype.is_float() => (writer.inputs[0], 0),
-            Op::Scale(Scale { scale: 1.0, bias }) if bias.fract() == 0.0 => (writer.inputs[0], *bias as i64),
-            Op::Binary(Binary { kind: BinaryKind::Add }) => {
-                let number = |at: usize| match draft.constant_of(writer.inputs[at]).as_deref() {
-                    Some([number]) => number.as_i64(),
-                    _ => None,
-                };
-                match (number(0), number(1)) {
-                    (_, Some(number)) => (writer.inputs[0], number),
-                    (Some(number), _) => (writer.inputs[1], number),
-                    _ => return None,
-                }
-            }
-            _ => return None,
-        };
-        value = from;
-        added = added.checked_add(more)?;
+/// Both operands of a truth value that says no more than that one number is less than another.
+fn less_than(draft: &Draft, value: VarId) -> Option<[VarId; 2]> {
+    match &parts_of(draft, value)[..] {
+        [Some(Below { less, limit, or_equal: false })] => Some([*less, *limit]),
+        _ => None,
     }
-    None
-}
-
-/// Both operands of a truth value that says whether one number is less than another.
-fn less_than(draft: &Draft, mut value: VarId) -> Option<[VarId; 2]> {
-    for _ in 0..MOST_STEPS {
-        let writer = draft.program.writer(value)?;
-        match &writer.op {
-            Op::Assign(_) | Op::Reshape(_) => value = writer.inputs[0],
-            Op::Compare(Compare { kind: CompareKind::LessThan }) => {
-                return Some([writer.inputs[0], writer.inputs[1]]);
-            }
-            _ => return None,
-        }
-    }
-    None
 }
 
 impl<'a> ArrayLoop<'a> {

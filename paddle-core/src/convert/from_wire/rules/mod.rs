@@ -26,6 +26,7 @@ mod gather_and_sort;
 mod graphs;
 mod images;
 mod interpolation;
+mod iteration_bound;
 mod kept_boxes;
 mod loop_frames;
 mod making_sequences;
@@ -56,6 +57,7 @@ mod square_matrices;
 mod squeeze_flatten;
 mod trees_and_windows;
 mod updates;
+mod varying_sizes;
 mod volumes;
 mod yolo_box;
 
@@ -353,8 +355,15 @@ impl Reading<'_, '_> {
         if self.is_array("X") {
             return self.copy_of_array();
         }
-        let (x, desc) = (self.input("X")?, self.desc);
+        let desc = self.desc;
         let name = one(desc.output("Out"), "Out")?;
+        let x = match self.input("X") {
+            // A loop around it only passes on what an inner loop would have, had anything read it.
+            Err(Fault::Undefined { .. }) if !self.reader.read.contains(name) => {
+                return Ok(true);
+            }
+            x => x?,
+        };
         match self.reader.lasting(self.block, name) {
             Some(lasting) => {
                 self.reader.store(self.block, name, lasting, x, self.site)?;
