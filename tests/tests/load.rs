@@ -86,6 +86,13 @@ fn check(folder: &Path) -> Result<f64, String> {
     Ok(worst)
 }
 
+/// A model of `oracle/saved_models/generation.py`, saved by the real PaddlePaddle: a loop appends words until all rows have an end.
+#[test]
+fn words_until_an_end() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/saved/words_until_a_break");
+    assert_eq!(check(&folder), Ok(0.0));
+}
+
 /// Models that `oracle/saved_models` wrote with the real PaddlePaddle, in the folder `PADDLE_MODELS`: a table of what
 /// becomes of each.
 #[test]

@@ -258,7 +258,8 @@ impl Tape {
             Extent::Fixed(size) => Some(*size),
             Extent::Bound(at) => {
                 let dim: &Dim = &plan.extents[*at];
-                dim.evaluate(&value).and_then(|size| usize::try_from(size).ok())
+                // What depends on a size that a run computes may be less than nothing before it.
+                dim.evaluate(&value).and_then(|size| usize::try_from(size.max(0)).ok())
             }
         })
     }

@@ -194,6 +194,36 @@ fn sizes_that_a_batch_decides_are_checked_before_it_runs<B: Backend + Clone>(bac
     assert!(executor.begin(&|i| floats(&values[..2 * shapes[i][1]], &shapes[i])).is_err());
 }
 
+fn sizes_that_a_run_computes_are_checked_when_they_are_known<B: Backend + Clone>(backend: &B) {
+    let source = "program {
+  rows _
+  tokens _.m of _
+  block 0 (n: i64[_], x: f32[6]) {
+    numbers: i64[_.m] = sequence_range(n)
+    places: i64[(_.m)] = rows_to_axis(numbers)
+    some: f32[(_.m)] = gather(x, places, axis=0)
+    behind: f32[(_.m) - 1] = slice(some, axes=[0], starts=[1], ends=[9223372036854775807])
+    return behind
+  }
+}";
+    let (mut executor, mut parameters) = executor(backend, &text::parse(source).unwrap()).unwrap();
+    let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let mut run = |count: i64| {
+        let n = [count];
+        let feeds = [Feed { values: HostSlice::I64(&n), shape: &[1], offsets: &[] }, floats(&x, &[6])];
+        executor.begin(&|i| feeds[i])?;
+        executor.run(Part::Compute, &mut parameters)?;
+        Ok::<_, RunError>(f32s(&executor, 0))
+    };
+    assert_eq!(run(4), Ok(x[1..4].to_vec()));
+    for too_few in [0, 1] {
+        let error = run(too_few).unwrap_err();
+        assert!(matches!(error, RunError::Check { .. }), "{error}");
+        assert!(error.to_string().ends_with(&format!("where `_.m` is {too_few}")), "{error}");
+    }
+    assert_eq!(run(6), Ok(x[1..].to_vec()));
+}
+
 fn a_size_from_outside_is_bound_before_planning<B: Backend + Clone>(backend: &B) {
     let text = "program { rows _ size N outside block 0 (x: f32[_, N]) { y: f32[_, N] = relu(x) return y } }";
     let program = text::parse(text).unwrap();
@@ -563,6 +593,7 @@ on_every_device!(
     sizes_that_overflow_are_errors,
     a_size_that_nothing_tells_is_refused_when_planning,
     sizes_that_a_batch_decides_are_checked_before_it_runs,
+    sizes_that_a_run_computes_are_checked_when_they_are_known,
     a_size_from_outside_is_bound_before_planning,
     parameters_have_to_be_there_and_fit,
     a_class_that_does_not_exist_is_an_error_at_its_place,
