@@ -258,35 +258,55 @@ impl Pieces {
 
     /// The values that a reader wants, without those that are unchanged since it had them.
     pub(super) fn read(&self, reader: &Reader) -> Result<Bytes, Error> {
-        let pieces = self.changed(reader)?.collect::<Result<_, _>>()?;
-        Ok(ValuesDesc { pieces }.encode_to_vec().into())
+        let (changed, is_whole) = self.changed(reader)?;
+        self.encoded(changed, is_whole)
     }
 
-    /// The same in parts, at least one, each of which can be used when it has come.
-    pub(super) fn read_in_parts(&self, reader: &Reader) -> Result<Vec<Bytes>, Error> {
-        let mut parts: Vec<ValuesDesc> = Vec::new();
+    fn encoded<'a>(
+        &self,
+        pieces: impl IntoIterator<Item = (u32, &'a Held)>,
+        is_whole: bool,
+    ) -> Result<Bytes, Error> {
+        let pieces = pieces.into_iter().map(|(id, held)| self.values_of(id, held, is_whole));
+        Ok(ValuesDesc { pieces: pieces.collect::<Result<_, Error>>()? }.encode_to_vec().into())
+    }
+
+    /// The same in parts, at least one, each of which can be used when it has come. `give` gets each when it is read, and says whether
+    /// the others are wanted; `[2, 5]` is the third of five.
+    pub(super) fn read_in_parts(
+        &self,
+        reader: &Reader,
+        mut give: impl FnMut([u32; 2], Bytes) -> bool,
+    ) -> Result<(), Error> {
+        let (changed, is_whole) = self.changed(reader)?;
+        let mut parts: Vec<Vec<(u32, &Held)>> = Vec::new();
         let mut bundling = Bundling::default();
-        for piece in self.changed(reader)? {
-            let piece = piece?;
-            let begins = bundling.begins(self.held.get(&piece.id).map_or(0, Held::elements));
+        for (id, held) in changed {
+            let begins = bundling.begins(held.elements());
             match parts.last_mut().filter(|_| !begins) {
-                Some(part) => part.pieces.push(piece),
-                None => parts.push(ValuesDesc { pieces: vec![piece] }),
+                Some(part) => part.push((id, held)),
+                None => parts.push(vec![(id, held)]),
             }
         }
         if parts.is_empty() {
-            parts.push(ValuesDesc::default());
+            parts.push(Vec::new());
         }
-        Ok(parts.iter().map(|part| part.encode_to_vec().into()).collect())
+        let of = parts.len() as u32;
+        for (part, pieces) in (0..).zip(parts) {
+            if !give([part, of], self.encoded(pieces, is_whole)?) {
+                break;
+            }
+        }
+        Ok(())
     }
 
-    /// The pieces that a reader wants, without those that are unchanged since it had them.
-    fn changed(&self, reader: &Reader) -> Result<impl Iterator<Item = Result<PieceValues, Error>>, Error> {
+    /// The pieces that a reader wants, without those that are unchanged since it had them, and whether it wants states, too.
+    fn changed(&self, reader: &Reader) -> Result<(impl Iterator<Item = (u32, &Held)>, bool), Error> {
         let plan = self.plans.get(&reader.wanted.plan).ok_or_else(|| message("a question"))?;
         let have = reader.wanted.have;
         let held = plan.read.iter().map(|id| (*id, &self.held[id]));
         let changed = held.filter(move |(_, held)| have.is_none_or(|have| held.changed > have));
-        Ok(changed.map(|(id, held)| self.values_of(id, held, plan.is_whole)))
+        Ok((changed, plan.is_whole))
     }
 
     fn values_of(&self, id: u32, held: &Held, with_states: bool) -> Result<PieceValues, Error> {

@@ -346,13 +346,15 @@ fn serve(mut pieces: Pieces, store: &Store, works: &Receiver<Work>, back: &Sende
                 }
                 None
             }
-            Work::Effect(Effect::Read(reader)) => match pieces.read_in_parts(&reader) {
-                Ok(parts) => Some(Input::Event(Event::Values { reader, parts })),
-                Err(error) => {
+            Work::Effect(Effect::Read(reader)) => {
+                let read = pieces.read_in_parts(&reader, |part, values| {
+                    back.send(Input::Event(Event::Values { reader: reader.clone(), part, values })).is_ok()
+                });
+                if let Err(error) = read {
                     eprintln!("values cannot be read: {error}");
-                    None
                 }
-            },
+                None
+            }
             Work::Effect(Effect::Measure { step, plan, header, leaves, updates }) => {
                 match pieces.measure(step, plan, &header, leaves, &updates) {
                     Ok(measure) => Some(Input::Event(Event::Measured { step, measure })),

@@ -44,12 +44,15 @@ pub enum Event<P> {
         error: P,
     },
 
-    /// To a server: values were read.
+    /// To a server: a part of the values was read. There is at least one, and each goes as soon as it is read, so that the first can be
+    /// used while the others are on their way.
     Values {
         /// What the effect had.
         reader: Reader,
-        /// The values, in parts: at least one. Each goes by itself, so that the first can be used while the others are on their way.
-        parts: Vec<P>,
+        /// Which part this is, of how many.
+        part: [u32; 2],
+        /// The values.
+        values: P,
     },
     /// To a server: the sums of a step are measured.
     Measured {
@@ -144,10 +147,10 @@ pub enum Writing {
 }
 
 /// Who reads values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reader {
-    /// Where they go.
-    pub to: Process,
+    /// Where they go: all that ask for the same get each part before anyone gets the next.
+    pub to: Vec<Process>,
     /// What was asked for.
     pub wanted: Wanted,
     /// After how many updates the values are.

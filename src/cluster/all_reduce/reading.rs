@@ -127,7 +127,12 @@ impl GroupJob {
 
 /// A question about the values of a plan that have changed since a version.
 fn reader(plan: u32, have: Option<u64>) -> Reader {
-    Reader { to: 0, wanted: Wanted { plan, version: None, have }, version: 0, epoch: Epoch::default() }
+    Reader {
+        to: Vec::new(),
+        wanted: Wanted { plan, version: None, have },
+        version: 0,
+        epoch: Epoch::default(),
+    }
 }
 
 /// A copy of elements.

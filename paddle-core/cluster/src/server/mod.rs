@@ -90,7 +90,7 @@ impl<P: Clone> ParameterServer<P> {
         match event {
             Event::Received(message) => self.receive(now, message, effects),
             Event::Drain => self.member.drain(),
-            Event::Values { reader, parts } => self.read(now, reader, parts, effects),
+            Event::Values { reader, part, values } => self.read(now, reader, (part, values), effects),
             Event::Measured { step, measure } => self.measured(now, step, measure, effects),
             Event::Applied(step) => self.applied(now, step, effects),
             Event::SaveDone { manifest, digest } => self.save_done(manifest, digest, effects),
@@ -211,22 +211,32 @@ impl<P: Clone> ParameterServer<P> {
             return;
         }
         let (version, epoch) = (self.version, self.member.epoch());
+        let mut readers: Vec<Reader> = Vec::new();
         self.parked.retain(|_, &mut (to, wanted)| {
             let current = wanted.version.is_none_or(|wanted| wanted == version || planted(Bug::AnyVersion));
             if !current || !self.plans.contains_key(&wanted.plan) {
                 return true;
             }
-            effects.push(Effect::Read(Reader { to, wanted, version, epoch }));
+            match readers.iter_mut().find(|reader| reader.wanted == wanted) {
+                Some(reader) => reader.to.push(to),
+                None => readers.push(Reader { to: vec![to], wanted, version, epoch }),
+            }
             false
         });
+        effects.extend(readers.into_iter().map(Effect::Read));
     }
 
-    fn read(&mut self, now: Micros, reader: Reader, parts: Vec<P>, effects: &mut Vec<Effect<P>>) {
+    fn read(
+        &mut self,
+        now: Micros,
+        reader: Reader,
+        (part, values): ([u32; 2], P),
+        effects: &mut Vec<Effect<P>>,
+    ) {
         if reader.epoch == self.member.epoch() && self.member.serves(now) {
             let Reader { to, wanted, version, .. } = reader;
-            let of = parts.len() as u32;
-            for (part, values) in (0..).zip(parts) {
-                let values = Body::Values { wanted, version, part: [part, of], values };
+            for to in to {
+                let values = Body::Values { wanted, version, part, values: values.clone() };
                 self.member.send(To::Process(to), values, effects);
             }
         }

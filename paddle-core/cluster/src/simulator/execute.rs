@@ -149,7 +149,7 @@ impl World {
         let own = pieces.iter().filter_map(|piece| Some((piece.id, host.state.get(&piece.id)?)));
         let since = reader.wanted.have;
         let unchanged = since.is_some_and(|since| own.clone().all(|(_, &(_, changed))| changed <= since));
-        let parts = if unchanged {
+        let parts: Vec<u64> = if unchanged {
             vec![model::UNCHANGED]
         } else {
             // Of a few pieces, the last one goes by itself.
@@ -158,8 +158,13 @@ impl World {
             let last = last.map(|(piece, value)| model::value(piece, value));
             [model::values(pieces.into_iter())].into_iter().chain(last).collect()
         };
-        let delay = self.random.below(300);
-        self.later(at, delay, Event::Values { reader, parts });
+        // Each goes when it is read.
+        let mut delay = 0;
+        for (k, &values) in parts.iter().enumerate() {
+            delay += self.random.below(300);
+            let part = [k as u32, parts.len() as u32];
+            self.later(at, delay, Event::Values { reader: reader.clone(), part, values });
+        }
     }
 
     fn apply(
