@@ -206,6 +206,7 @@ impl Differentiated {
     }
 
     /// Compares the gradient with respect to every element of the `f32` inputs with the difference.
+    #[inline]
     pub fn check(&self, feeds: &[Feed<'_>]) -> Result<Compared, DifferenceError> {
         let mut run = Run::new(&self.program)?;
         let mut outputs = run.outputs(feeds)?;
@@ -237,17 +238,22 @@ impl Differentiated {
 }
 
 /// A planned program without parameters.
+///
+/// What runs on the reference is marked `#[inline]`, from here to the functions that users call: so rustc compiles the runtime for the
+/// reference where gradients are checked, and not in every program.
 struct Run {
     executor: Executor<Reference>,
 }
 
 impl Run {
+    #[inline]
     fn new(program: &Program) -> Result<Self, DifferenceError> {
         let executor = Executor::new(Reference::double(), program, &Storage::new())?;
         Ok(Run { executor })
     }
 
     /// Runs the program, and returns its outputs.
+    #[inline]
     fn outputs(&mut self, feeds: &[Feed<'_>]) -> Result<Vec<Vec<f64>>, DifferenceError> {
         self.executor.begin(&|i| feeds[i])?;
         self.executor.run(Part::Compute, &mut Buffers::default())?;

@@ -93,13 +93,15 @@ pub fn check_gradients<S: Spec>(net: &Network<S>, rows: impl Rows<S>) -> Result<
     Ok(compared)
 }
 
-/// Some values of a program, and the executor that computes them.
+/// Some values of a program, and the executor that computes them. Its functions are compiled where gradients are checked, as those of
+/// [`Differentiated`](super::Differentiated) are.
 struct Outputs {
     count: usize,
     session: Session<Reference>,
 }
 
 impl Outputs {
+    #[inline]
     fn new(
         model: &Arc<Model>,
         program: &mut Program,

@@ -78,6 +78,7 @@ const MOST_DIFFERENCES: usize = 500;
 /// # Errors
 /// The first of these that does not hold, with the number of the sample, from 0; [`CheckError::NoSamples`] if there are
 /// no samples.
+#[inline]
 pub fn check_operator(operator: &'static dyn Operator) -> Result<Compared, CheckError> {
     let name = operator.declaration().name.to_string();
     let op = operator.declaration().op();
@@ -152,6 +153,7 @@ impl From<Error> for Failure {
 }
 
 impl Case<'_> {
+    #[inline]
     fn check_kernels(&self, cpus: &[Cpu], feeds: &[Fed]) -> Result<(), Failure> {
         let exact = self.exact(feeds)?;
         let mut first: Option<Values> = None;
@@ -176,12 +178,14 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// The result of the reference kernel, in `f64` if it is floating-point.
+    /// The result of the reference kernel, in `f64` if it is floating-point. This and what calls it is compiled where operators are checked.
+    #[inline]
     fn exact(&self, feeds: &[Fed]) -> Result<Values, Error> {
         let kept = |dtype| if dtype == DType::F32 { DType::F64 } else { dtype };
         run(Reference::double(), self.program, feeds, kept)
     }
 
+    #[inline]
     fn near(&self, found: &Values, exact: &Values, feeds: &[Fed]) -> Result<(), Failure> {
         let dtype = found.dtype();
         let (found, exact) = (floats(found), floats(exact));
@@ -207,6 +211,7 @@ impl Case<'_> {
 
     /// The terms of each element of the output: to first order `x · ∂y/∂x`, measured by a small relative change of
     /// elements of one input.
+    #[inline]
     fn terms(&self, exact: &[f64], feeds: &[Fed]) -> Result<Vec<Terms>, Error> {
         let mut all: Vec<Terms> = exact.iter().map(|y| Terms { count: 1, size: y.abs() }).collect();
         for (k, fed) in feeds.iter().enumerate().filter(|(_, fed)| fed.values.dtype().is_float()) {
