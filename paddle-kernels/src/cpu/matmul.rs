@@ -26,7 +26,7 @@ use std::ops::Range;
 use super::isa::Isa;
 use super::kernel::Machine;
 use super::shared::Shared;
-use super::vector::{Factor, FactorWork, Factors, Register};
+use super::vector::{FEW_REGISTERS, Factor, FactorWork, Factors, Register};
 use factor::Panels;
 pub(super) use factor::{Operand, Right};
 pub(crate) use matrixmultiply::Gemm;
@@ -371,17 +371,23 @@ impl<T: Factor> Product<T, &dyn Panels<T>> {
     ) {
         let mut i = rows.start;
         while i < rows.end {
-            let height = HEIGHT.min(rows.end - i);
+            let rest = rows.end - i;
+            // The compiler makes no copies for heights that the constant excludes.
+            let height = match rest {
+                4.. if const { has_few::<V>() } && rest < HEIGHT => 4,
+                2.. if const { has_few::<V>() } && rest < HEIGHT => 2,
+                _ => HEIGHT.min(rest),
+            };
             // SAFETY: the block is inside the strip.
             unsafe {
                 match height {
                     1 if const { HEIGHT > 1 } => self.block::<V, 1, WIDTH>(i, strip),
                     2 if const { HEIGHT > 2 } => self.block::<V, 2, WIDTH>(i, strip),
-                    3 if const { HEIGHT > 3 } => self.block::<V, 3, WIDTH>(i, strip),
+                    3 if const { HEIGHT > 3 && !has_few::<V>() } => self.block::<V, 3, WIDTH>(i, strip),
                     4 if const { HEIGHT > 4 } => self.block::<V, 4, WIDTH>(i, strip),
-                    5 if const { HEIGHT > 5 } => self.block::<V, 5, WIDTH>(i, strip),
-                    6 if const { HEIGHT > 6 } => self.block::<V, 6, WIDTH>(i, strip),
-                    7 if const { HEIGHT > 7 } => self.block::<V, 7, WIDTH>(i, strip),
+                    5 if const { HEIGHT > 5 && !has_few::<V>() } => self.block::<V, 5, WIDTH>(i, strip),
+                    6 if const { HEIGHT > 6 && !has_few::<V>() } => self.block::<V, 6, WIDTH>(i, strip),
+                    7 if const { HEIGHT > 7 && !has_few::<V>() } => self.block::<V, 7, WIDTH>(i, strip),
                     _ => self.block::<V, HEIGHT, WIDTH>(i, strip),
                 }
             }
@@ -443,6 +449,11 @@ impl<T: Factor> Product<T, &dyn Panels<T>> {
             }
         }
     }
+}
+
+/// Whether kernels of these registers have few shapes.
+const fn has_few<V: Factors>() -> bool {
+    V::Sums::REGISTERS <= FEW_REGISTERS
 }
 
 /// Some columns of a tile, over a part of k.

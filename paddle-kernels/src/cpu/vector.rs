@@ -26,7 +26,7 @@ pub(crate) trait Element: number::Element + Factor<Sum = Self> + From<i8> {
 
 /// The registers that kernels use of double precision, and of instruction sets that are chosen where there is no other. These have
 /// more, but each shape of a kernel takes time to build, in each program that uses this library.
-const FEW_REGISTERS: usize = 8;
+pub(super) const FEW_REGISTERS: usize = 8;
 
 /// The side of the square that [`Factor::transpose_block`] transposes.
 pub(crate) const BLOCK: usize = 4;
