@@ -113,6 +113,9 @@ pub use crate::program::{
     AccuracyClass, Effects, Linear, Mismatch, MismatchKind, OfShards, Schema, Slot, Terms,
 };
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use crate::program;
 use rules::{labels, loops, window};
 
@@ -194,7 +197,7 @@ macro_rules! operators {
                 name: &str,
                 attributes: Vec<(String, Attribute)>,
             ) -> Result<Op, AttributeError> {
-                match Op::prototypes().into_iter().find(|op| op.name() == name) {
+                match Op::prototype(name) {
                     Some(op) => op.with_attributes(attributes),
                     None => Err(AttributeError::UnknownOperator(name.into())),
                 }
@@ -213,6 +216,18 @@ macro_rules! operators {
                 let mut all = Vec::new();
                 $(all.extend($name::prototypes().into_iter().map(Op::$name));)*
                 all
+            }
+
+            /// The prototype with this name. Programs are read operator by operator, so all of them are made once.
+            pub(crate) fn prototype(name: &str) -> Option<&'static Op> {
+                static ALL: LazyLock<BTreeMap<&'static str, Op>> = LazyLock::new(|| {
+                    let mut all = BTreeMap::new();
+                    for op in Op::prototypes() {
+                        all.entry(op.name()).or_insert(op);
+                    }
+                    all
+                });
+                ALL.get(name)
             }
 
             /// Every operator's samples.

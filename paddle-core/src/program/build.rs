@@ -19,8 +19,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::cell::RefCell;
-use std::fmt;
+use std::cell::{LazyCell, RefCell};
+use std::fmt::{self, Write};
 
 use super::{
     Block, BlockId, Check, Condition, Definition, FileId, Infer, LayerId, MAX_DEPTH, Mismatch, MismatchKind,
@@ -408,20 +408,19 @@ impl<O: OpInterface> Program<O> {
             types.push(var.ty.clone());
         }
         let schema = op.schema();
-        let (operator, names) = match words {
-            Some(words) => (words.operator.as_str(), words.inputs.clone()),
-            None => {
-                let quoted = |input: &VarId| format!("`{}`", self.var(*input).name);
-                (op.called(), inputs.iter().map(quoted).collect())
-            }
+        let operator = words.map_or_else(|| op.called(), |words| words.operator.as_str());
+        let names = || match words {
+            Some(words) => words.inputs.clone(),
+            None => inputs.iter().map(|&input| format!("`{}`", self.var(input).name)).collect(),
         };
+        let names: LazyCell<_, &dyn Fn() -> Vec<String>> = LazyCell::new(&names);
         if !Schema::accepts(schema.inputs, inputs.len()) {
             let message = format!("`{operator}` takes {} inputs, not {}", schema.inputs.len(), inputs.len());
             return Err(Mismatch { input: None, kind: MismatchKind::Count, message }.into());
         }
         let block_rows = self.rows_of_block(block);
         let checks = RefCell::default();
-        let cx = Infer { program: self, operator, types: &types, names: &names, block_rows, blocks, checks };
+        let cx = Infer { program: self, operator, types: &types, names, block_rows, blocks, checks };
         let is_unknown = |rows: RowsId| rows.0 as usize >= self.row_spaces.len();
         if op.row_spaces().into_iter().any(is_unknown) {
             let message = format!("`{operator}` names a row space that the program does not have");
@@ -636,7 +635,14 @@ impl<O: OpInterface> Program<O> {
         if !self.names.contains_key(name) {
             return name.to_string();
         }
-        let taken = |suffix: u64| self.names.contains_key(&format!("{name}_{suffix}"));
+        let mut tried = format!("{name}_");
+        let base = tried.len();
+        let mut taken = |suffix: u64| {
+            tried.truncate(base);
+            // Text takes any number.
+            let _ = write!(tried, "{suffix}");
+            self.names.contains_key(&tried)
+        };
         let (mut used, mut free) = (0, 1);
         while taken(free) {
             let Some(next) = free.checked_mul(2) else {

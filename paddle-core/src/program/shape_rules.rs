@@ -1,6 +1,6 @@
 //! The interface that shape rules are written with.
 
-use std::cell::RefCell;
+use std::cell::{LazyCell, RefCell};
 use std::fmt;
 
 use super::{Answer, BlockId, Condition, DType, Dim, DimOverflow, OpInterface, Program, RowsId, Type};
@@ -57,8 +57,8 @@ pub struct Infer<'a, O> {
     pub operator: &'a str,
     /// The inputs' types.
     pub types: &'a [Type],
-    /// The inputs' names in the user's words.
-    pub names: &'a [String],
+    /// The inputs' names in the user's words. They are made when a message needs one.
+    pub names: LazyCell<Vec<String>, &'a dyn Fn() -> Vec<String>>,
     /// The row space of the block that the operator stands in.
     pub block_rows: Option<RowsId>,
     /// The blocks that the operator owns.

@@ -33,8 +33,8 @@ pub(super) fn named(name: &str) -> Option<Op> {
     // Such operators are written under names of others: `conv2d_grad`, or the name of the unknown operator.
     let has_no_name = |op: &Op| matches!(op, Op::Conv2dGrad(_) | Op::Foreign(_));
     let (name, is_ours) = name.strip_prefix(OURS).map_or((name, false), |own| (own, true));
-    let is_named = |op: &Op| op.schema().name == name && op.operation().is_ours() == is_ours;
-    Op::prototypes().into_iter().find(|op| is_named(op) && !has_no_name(op))
+    let named = Op::prototype(name).filter(|op| op.operation().is_ours() == is_ours && !has_no_name(op));
+    named.cloned()
 }
 
 #[cfg(all(test, feature = "read"))]

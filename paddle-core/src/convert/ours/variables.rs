@@ -21,7 +21,7 @@ impl<'a> Reader<'a> {
         };
         let mut left: Vec<&'a VarDesc> = self.blocks[0].desc.vars.iter().filter(is_lasting).collect();
         let initializers = startup.map(initializers).unwrap_or_default();
-        left.sort_by_key(|var| initializers.get(var.name.as_str()).map_or(usize::MAX, |&(at, _)| at));
+        left.sort_by_cached_key(|var| initializers.get(var.name.as_str()).map_or(usize::MAX, |&(at, _)| at));
         for var in left {
             let ty = self.declared_type(var)?;
             match initializers.get(var.name.as_str()) {
