@@ -68,6 +68,14 @@ fn files_that_are_cut_off() {
 /// The largest error of a model's outputs over its batches, or why it cannot be run.
 fn check(folder: &Path) -> Result<f64, String> {
     let (net, parameters) = Network::load(folder).map_err(|error| error.to_string())?;
+    if let (Some(exports), Some(name)) = (std::env::var_os("PADDLE_EXPORTS"), folder.file_name()) {
+        let exported = Path::new(&exports).join(name);
+        fs::create_dir_all(&exported).unwrap();
+        if let Err(error) = net.save(exported.join("model"), &parameters) {
+            fs::remove_dir(&exported).unwrap();
+            println!("{} is not exported: {error}", name.display());
+        }
+    }
     let mut worst = 0f64;
     for batch in ["1", "3", "32"] {
         let inputs = npz::read(&folder.join(format!("in{batch}.npz")));
@@ -94,7 +102,7 @@ fn words_until_an_end() {
 }
 
 /// Models that `oracle/saved_models` wrote with the real PaddlePaddle, in the folder `PADDLE_MODELS`: a table of what
-/// becomes of each.
+/// becomes of each. They are exported to the folder `PADDLE_EXPORTS`, if there is one, for `oracle/exported_models.py`.
 #[test]
 fn models_of_a_folder() {
     let Some(folder) = std::env::var_os("PADDLE_MODELS") else {

@@ -114,12 +114,43 @@ fn refused(source: &str) -> String {
     legalise(&program).expect_err("it is refused").to_string()
 }
 
+/// Sizes that a batch decides are read from inputs; those of rows that are always as many are known.
+#[test]
+fn sizes_are_computed() {
+    let written = |source: &str| {
+        let desc = legalise(&text::parse(source).unwrap()).unwrap_or_else(|error| panic!("{error}"));
+        is_paddle(&desc);
+        desc
+    };
+    let desc = written(
+        "program {\n  size T\n  block 0 (x: f32[3, T]) {\n    y: f32[2 * T + 1] = fill_constant(value=1.0)\n    \
+         r: f32[T] = range(start=1.0, step=2.0)\n    return y, r\n  }\n}\n",
+    );
+    let size = ["shape", "slice", "cast"];
+    let fill = ["fill_constant", "elementwise_mul", "fill_constant", "elementwise_add", "fill_constant"];
+    let range = ["fill_constant", "fill_constant", "range", "cast", "scale"];
+    let all: Vec<&str> =
+        ["feed"].iter().chain(&size).chain(&fill).chain(&size).chain(&range).copied().collect();
+    let mut found = operators(&desc)[0].clone();
+    found.retain(|op| *op != "fetch");
+    let sorted = |mut ops: Vec<&str>| {
+        ops.sort();
+        ops.join(" ")
+    };
+    assert_eq!(sorted(found), sorted(all));
+    let desc = written(
+        "program {\n  rows rows = 2\n  block 0 (x: f32[2, 3]) {\n    n: i64[rows] = row_numbers()\n    \
+         y: f32[rows, 3] = axis_to_rows(x, n)\n    return y, n\n  }\n}\n",
+    );
+    assert!(operators(&desc)[0].contains(&"fill_constant"));
+}
+
 #[test]
 fn what_cannot_be_exported() {
-    let symbolic = "program {\n  size T\n  block 0 (x: f32[T]) {\n    y: f32[T] = fill_constant(value=1.0)\n    return x, y\n  }\n}\n";
+    let nowhere = "program {\n  size T\n  block 0 (x: f32[2]) {\n    y: f32[T] = fill_constant(value=1.0)\n    return x, y\n  }\n}\n";
     assert_eq!(
-        refused(symbolic),
-        "`fill_constant` cannot be exported: a constant's sizes have to be numbers"
+        refused(nowhere),
+        "`fill_constant` cannot be exported: one of its sizes is that of nothing that is exported"
     );
     let no_rows = "program {\n  rows _\n  block 0 () {\n    y: f32[_] = fill_constant(value=1.0)\n    return y\n  }\n}\n";
     assert_eq!(refused(no_rows), "`fill_constant` cannot be exported: no input has the rows of `_`");

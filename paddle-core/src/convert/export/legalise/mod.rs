@@ -33,6 +33,7 @@
 //! | `row_spaces.rs` | how values come into a block that runs on some of their rows, and the variables that describe row spaces |
 //! | `sequence_places.rs` | sequences in rows of places, windows of any elements |
 //! | `sequence_positions.rs` | sequences of some of the rows |
+//! | `sizes.rs` | sizes that a batch or a run decides |
 //! | `branches.rs` | `if` |
 //! | `unread.rs` | what nothing reads |
 //! | `while_loop.rs`, `while_per_row.rs`, `for_per_row.rs` | loops: on everything, on rows that leave one by one, along sequences |
@@ -46,6 +47,7 @@ mod row_spaces;
 mod sequence_places;
 mod sequence_positions;
 mod sequences;
+mod sizes;
 mod unread;
 mod weaker_kernels;
 mod while_loop;

@@ -73,7 +73,7 @@ impl Legaliser<'_> {
             Op::Gather(_) => self.gather_by_list(at, operator),
             Op::OneHot(op) => self.sized(at, operator, std::slice::from_ref(&op.depth)),
             Op::Range(op) => self.range(at, operator, op),
-            Op::Tile(op) => self.sized(at, operator, &op.repeat_times),
+            Op::Tile(op) => self.tile(at, operator, &op.repeat_times),
             Op::UniformRandom(_) | Op::GaussianRandom(_) | Op::TruncatedGaussianRandom(_) => {
                 self.random(at, operator)
             }
@@ -176,12 +176,31 @@ impl Legaliser<'_> {
         }
     }
 
+    /// Rows are repeated once.
+    fn tile(&mut self, at: usize, operator: &Operator, times: &[Dim]) -> Result<(), LegaliseError> {
+        if times.iter().all(|times| times.constant().is_some()) {
+            return self.same(at, operator);
+        }
+        let rows = self.program.ty(operator.inputs[0]).rows.map(|_| Dim::from(1));
+        let all = rows.iter().chain(times).map(|times| self.computed(at, operator, times));
+        let all = all.collect::<Result<Vec<String>, LegaliseError>>()?;
+        let inputs = self.names(&operator.inputs);
+        let count = all.len();
+        let mut desc = self.same_on(operator, at, &inputs).with_input("repeat_times_tensor", all);
+        desc.attrs.retain(|attr| attr.name != "repeat_times");
+        self.push(at, desc.with_attr(OpAttr::ints("repeat_times", vec![-1; count])));
+        Ok(())
+    }
+
     /// PaddlePaddle gathers by a list of indices, which may have rows.
     fn gather_by_list(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let program = self.program;
         let [x, index] = [0, 1].map(|k| program.ty(operator.inputs[k]));
         if is_plain_gather(x, index) {
-            return self.same(at, operator);
+            return match x.dtype {
+                DType::Bool => self.gather_truth(at, operator),
+                _ => self.same(at, operator),
+            };
         }
         if let (Some(rows), true) = (x.rows, index.rows.is_some()) {
             return self.gather_in_rows(at, operator, rows);
@@ -202,6 +221,21 @@ impl Legaliser<'_> {
         let desc = describe(&operator.op, &inputs, std::slice::from_ref(&taken), &[x, &list]);
         self.push(at, desc);
         let out = self.reshaped(at, operator, taken, &flat, out)?;
+        self.names.insert(operator.outputs[0], out);
+        Ok(())
+    }
+
+    /// PaddlePaddle does not gather truth values, but numbers.
+    fn gather_truth(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let [x, index] = [0, 1].map(|k| program.ty(operator.inputs[k]));
+        let number = program.ty(operator.outputs[0]).with_dtype(DType::I32);
+        let mut inputs = self.names(&operator.inputs);
+        inputs[0] = self.cast(at, inputs[0].clone(), x, DType::I32);
+        let taken = self.declare(at, "gather", &number);
+        let types = [&x.with_dtype(DType::I32), index];
+        self.push(at, describe(&operator.op, &inputs, std::slice::from_ref(&taken), &types));
+        let out = self.cast(at, taken, &number, DType::Bool);
         self.names.insert(operator.outputs[0], out);
         Ok(())
     }
@@ -288,10 +322,12 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// The numbers are computed, as PaddlePaddle's own operator takes values.
+    /// Few numbers are written out, as PaddlePaddle's own operator takes values.
     fn range(&mut self, at: usize, operator: &Operator, op: &Range) -> Result<(), LegaliseError> {
         let Some(count) = op.ty.dims[0].constant().filter(|&count| count <= MOST_WRITTEN) else {
-            return self.refuse(operator, format!("a range is written out, up to {MOST_WRITTEN} numbers"));
+            let out = self.range_of_size(at, operator, op)?;
+            self.names.insert(operator.outputs[0], out);
+            return Ok(());
         };
         let number = |i: i64| match (op.start, op.step) {
             (Number::Int(start), Number::Int(step)) => Number::Int(start.wrapping_add(i.wrapping_mul(step))),
@@ -321,7 +357,9 @@ impl Legaliser<'_> {
     /// A constant. If it has rows, their number comes from a variable that has them.
     fn constant_of(&mut self, at: usize, operator: &Operator, op: &Fill) -> Result<(), LegaliseError> {
         if op.ty.dims.iter().any(|dim| dim.constant().is_none()) {
-            return self.refuse(operator, "a constant's sizes have to be numbers");
+            let out = self.constant_of_size(at, operator, op, "fill_constant")?;
+            self.names.insert(operator.outputs[0], out);
+            return Ok(());
         }
         let Some(rows) = op.ty.rows else {
             if op.ty.rank() == 0 && op.ty.dtype == DType::F32 {
@@ -418,11 +456,14 @@ impl Legaliser<'_> {
             });
         }
         let unknown = shape.iter().filter(|&&size| size == -1).count();
-        let shape = small(&shape).filter(|_| unknown <= 1 && !to.dims.contains(&Dim::from(0)));
+        let shape = small(&shape).filter(|_| !to.dims.contains(&Dim::from(0)));
         let Some(shape) = shape else {
-            return self.refuse(operator, "at most one size of the new shape may be unknown, and none 0");
+            return self.refuse(operator, "no size of the new shape may be 0, or exceed 32 bits");
         };
-        Ok(self.reshaped_to(at, x, from, to, shape))
+        if unknown <= 1 {
+            return Ok(self.reshaped_to(at, x, from, to, shape));
+        }
+        self.reshaped_by_sizes(at, operator, x, from, to)
     }
 
     /// Reshapes the elements of `x` into a new variable, with a shape in PaddlePaddle's form.

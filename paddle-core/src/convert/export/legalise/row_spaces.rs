@@ -200,6 +200,10 @@ impl Legaliser<'_> {
                 self.part(at, rows, of)?;
                 return self.known(at, rows, what);
             }
+            (Known::Count, RowOrigin::Fixed(count)) => {
+                let rows = Type::new(DType::F32, [i64::from(count)]);
+                self.constant(at, Number::Float(0.0), &rows, "rows")
+            }
             (Known::Count, RowOrigin::Active { steps }) => {
                 let lengths = self.known(at, steps, Known::Lengths)?;
                 let ty = Type { rows: self.program.source_of(rows), ..Type::scalar(DType::I64) };

@@ -7,7 +7,7 @@
 use super::row_spaces::Known;
 use super::sequence_positions::list;
 use super::{LegaliseError, Legaliser};
-use crate::ops::{Binary, BinaryKind, Number, Operator, Scale, SequencePad, SequenceWindow};
+use crate::ops::{Binary, BinaryKind, Fill, Number, Operator, Range, Scale, SequencePad, SequenceWindow};
 use crate::program::{DType, Dim, Type};
 
 const ADD: Binary = Binary { kind: BinaryKind::Add };
@@ -76,15 +76,12 @@ impl Legaliser<'_> {
         let x = self.without_offsets(at, x, ty);
         let mut last = Type { rows: None, ..ty.clone() };
         last.dims.insert(0, Dim::from(1));
-        if last.dims.iter().any(|dim| dim.constant().is_none()) {
-            return self.refuse(operator, "the sizes of a token have to be numbers");
-        }
         let number = match ty.dtype {
             DType::Bool => Number::Bool(number != 0.0),
             dtype if dtype.is_float() => Number::Float(number),
             _ => Number::Int(number as i64),
         };
-        let last = self.constant(at, number, &last, "no_token");
+        let last = self.constant_of_size(at, operator, &Fill { value: number, ty: last }, "no_token")?;
         let longer = self.joined(at, [&x, &last], ty);
         let count = self.count_of(at, x, ty);
         let count = self.cast(at, count, &Type::new(DType::I32, [1]), DType::I64);
@@ -105,11 +102,10 @@ impl Legaliser<'_> {
         let taken = self.take(at, x, numbers, ty, "tokens");
         let sizes: Option<Vec<i32>> =
             out.dims.iter().map(|dim| dim.constant().and_then(|size| i32::try_from(size).ok())).collect();
-        let Some(sizes) = sizes else {
-            return self.refuse(operator, "the sizes of a row have to be numbers");
+        let found = match sizes {
+            Some(sizes) => self.reshaped_to(at, taken, ty, out, std::iter::once(-1).chain(sizes).collect()),
+            None => self.reshaped_by_sizes(at, operator, taken, ty, out)?,
         };
-        let shape = std::iter::once(-1).chain(sizes).collect();
-        let found = self.reshaped_to(at, taken, ty, out, shape);
         self.names.insert(operator.outputs[0], found);
         Ok(())
     }
@@ -120,16 +116,21 @@ impl Legaliser<'_> {
         operator: &Operator,
         op: &SequencePad,
     ) -> Result<(), LegaliseError> {
-        let Some(places) = op.length.constant() else {
-            return self.refuse(operator, "the number of places has to be a number");
-        };
         let tokens = self.tokens_of(operator, 0)?;
         let starts = self.need(at, operator, tokens, Known::Starts)?;
         let lengths = self.need(at, operator, tokens, Known::Lengths)?;
         let [longer, behind] = self.with_last(at, operator, op.pad_value)?;
         let ends = self.emit(at, ADD, &[&starts, &lengths], &list(DType::I64));
         let [starts, ends] = [starts, ends].map(|numbers| self.column(at, numbers));
-        let places = self.numbers_in_a_row(at, 0, places);
+        let places = match op.length.constant() {
+            Some(places) => self.numbers_in_a_row(at, 0, places),
+            None => {
+                let ty = Type { dims: vec![op.length.clone()], ..list(DType::I64) };
+                let range = Range { start: Number::Int(0), step: Number::Int(1), ty };
+                let numbers = self.range_of_size(at, operator, &range)?;
+                self.reshaped_to(at, numbers, &list(DType::I64), &table(), vec![1, -1])
+            }
+        };
         let numbers = self.emit(at, ADD, &[&starts, &places], &table());
         let numbers = self.within(at, &numbers, None, &ends, &behind);
         self.take_table(at, operator, longer, numbers)

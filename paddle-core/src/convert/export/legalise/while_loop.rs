@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{LegaliseError, Legaliser};
 use crate::convert::to_wire::holder;
-use crate::ops::{Number, Operator};
+use crate::ops::{Fill, Number, Operator};
 use crate::program::{BlockId, DType, Dim, Type, VarId};
 use crate::wire::{OpAttr, OpDesc, VarKind};
 
@@ -99,11 +99,9 @@ impl Legaliser<'_> {
         operator: &Operator,
         ty: &Type,
     ) -> Result<String, LegaliseError> {
-        if ty.dims.iter().any(|dim| dim.constant().is_none()) {
-            return self.refuse(operator, "the sizes of collected values have to be numbers");
-        }
         let dims = std::iter::once(Dim::from(0)).chain(ty.dims.iter().cloned()).collect();
-        Ok(self.constant(at, zero(ty.dtype), &Type { rows: None, dims, ..ty.clone() }, "collected"))
+        let ty = Type { rows: None, dims, ..ty.clone() };
+        self.constant_of_size(at, operator, &Fill { value: zero(ty.dtype), ty }, "collected")
     }
 
     /// A variable in which PaddlePaddle keeps something other than a tensor.
