@@ -277,3 +277,12 @@ class list_of_unknown_length_again(nn.Layer):
 
 for name in ("list_along_unknown_steps", "own_cell", "own_cells_both_ways", "list_of_unknown_length_again"):
     MODELS[name] = (*MODELS[name][:2], longer, (1, 3, 32))
+
+
+@model(S(None, 3, 4), S(3, dtype="int64", name="often"), S(None, dtype="int64", name="rows"))
+class repeated_as_computed(nn.Layer):
+    """Elements and rows, each as often as a run computes."""
+
+    def forward(self, x, often, rows):
+        x = x + 1.0
+        return paddle.repeat_interleave(x, often + 1, 1), paddle.repeat_interleave(x, rows % 3, 0)

@@ -1,12 +1,12 @@
 //! Rules for operators that count, order and repeat elements.
 
 use crate::convert::derived::float;
-use crate::convert::draft::{At, MOST_POSITIONS, positions_of};
+use crate::convert::draft::{At, MOST_POSITIONS, Tried, positions_of};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::product;
 use crate::ops::{
-    BinaryKind, Cast, Compare, CompareKind, Gather, OneHot, Reduce, ReduceKind, Reshape, Slice,
-    TakeAlongAxis, Tile, TopK, Unary, UnaryKind,
+    BinaryKind, Cast, Compare, CompareKind, Gather, OneHot, Reduce, ReduceKind, Reshape, RowNumbers,
+    RowsToAxis, SequenceRange, Slice, TakeAlongAxis, Tile, TopK, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, VarId};
 
@@ -15,6 +15,24 @@ impl At<'_> {
     pub(super) fn sum_of_last(&mut self, x: VarId) -> Result<VarId, Fault> {
         let axes = vec![self.ty(x).rank() as i64 - 1];
         self.emit(Reduce { kind: ReduceKind::Sum, axes, keep_dim: false }, &[x])
+    }
+
+    /// Each element along an axis as often as a run computes. The elements are rows, for each of which there are that many tokens.
+    fn repeated_as_computed(&mut self, x: VarId, axis: i64, repeats: VarId) -> Tried {
+        let repeats = self.emit(Cast { dtype: DType::I64 }, &[repeats])?;
+        let repeats = self.with_rows(repeats)?;
+        let lengths = self.along_rows(repeats)?.filter(|&lengths| self.ty(lengths).dims.is_empty());
+        let Some((lengths, rows)) = lengths.and_then(|lengths| Some((lengths, self.ty(lengths).rows?)))
+        else {
+            return Ok(Err("how many numbers of repetitions there are is not known"));
+        };
+        let tokens = self.draft.program.create_tokens("repeated", rows);
+        self.draft.counted.insert(tokens);
+        let tokens = self.emit(SequenceRange { rows: tokens }, &[lengths])?;
+        let numbers = self.emit(RowNumbers::of(rows), &[])?;
+        let places = self.for_tokens(numbers, tokens)?;
+        let places = self.emit(RowsToAxis, &[places])?;
+        self.emit(Gather { axis }, &[x, places]).map(Ok)
     }
 }
 
@@ -105,12 +123,17 @@ impl Reading<'_, '_> {
         let at = axis as usize - rows;
         let mut dims = self.ty(x).dims.clone();
         if self.has(&["RepeatsTensor"]) {
-            let repeats = self.constant_of(self.input("RepeatsTensor")?);
+            let input = self.input("RepeatsTensor")?;
             let repeats: Option<Vec<i64>> =
-                repeats.and_then(|repeats| repeats.iter().map(|number| number.as_i64()).collect());
+                self.constant_of(input).and_then(|all| all.iter().map(|number| number.as_i64()).collect());
             let Some(repeats) = repeats.filter(|repeats| dims[at].constant() == Some(repeats.len() as i64))
             else {
-                return self.lacks("its numbers of repetitions are not known");
+                // Beside operators that stay foreign, and give what is declared, the size of a run's own would not fit.
+                if self.reader.found.is_none() {
+                    return self.lacks("its numbers of repetitions are not known");
+                }
+                let tried = self.at().repeated_as_computed(x, axis, input);
+                return self.tried(tried, "Out");
             };
             let all = repeats.iter().try_fold(0i64, |sum, &times| sum.checked_add(times.max(0)));
             if all.is_none_or(|all| all > MOST_POSITIONS) {
