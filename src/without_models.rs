@@ -65,6 +65,9 @@ pub struct Recorded(Infallible);
 
 impl Recorded {
     /// Needs the feature `models`.
+    ///
+    /// # Errors
+    /// None that a program sees: calls do not compile.
     pub fn load<P: FeatureModels>(_main: P, _startup: Option<P>, _fetch: &[&str]) -> Result<Self, Error> {
         unreachable!("no type has the trait")
     }
