@@ -2,6 +2,7 @@
 //! feature.
 
 use std::convert::Infallible;
+use std::path::PathBuf;
 
 use paddle_core::plan::Backend;
 
@@ -37,6 +38,12 @@ pub fn load_onnx<P: FeatureModels + ?Sized>(_model: &P) -> Result<(Network<Dynam
 impl Network<Dynamic> {
     /// Needs the feature `models`.
     #[doc(hidden)]
+    pub fn file_of<P: FeatureModels>(_path: P) -> Result<PathBuf, Error> {
+        unreachable!("no type has the trait")
+    }
+
+    /// Needs the feature `models`.
+    #[doc(hidden)]
     pub fn load<P: FeatureModels>(_path: P) -> Result<(Self, Parameters), Error> {
         unreachable!("no type has the trait")
     }
@@ -54,6 +61,14 @@ impl<B: Backend> Parameters<B> {
     /// Needs the feature `models`.
     #[doc(hidden)]
     pub fn load_model<P: FeatureModels>(&mut self, _path: P, _: Load<'_>) -> Result<LoadReport, Error> {
+        unreachable!("no type has the trait")
+    }
+}
+
+impl Parameters {
+    /// Needs the feature `models`.
+    #[doc(hidden)]
+    pub fn of_saved<P: FeatureModels>(_path: P) -> Result<Self, Error> {
         unreachable!("no type has the trait")
     }
 }

@@ -128,7 +128,16 @@ fn sizes_are_computed() {
     );
     let size = ["shape", "slice", "cast"];
     let fill = ["fill_constant", "elementwise_mul", "fill_constant", "elementwise_add", "fill_constant"];
-    let range = ["fill_constant", "fill_constant", "range", "cast", "scale"];
+    let range = [
+        "fill_constant",
+        "fill_constant",
+        "range",
+        "cast",
+        "fill_constant",
+        "fill_constant",
+        "elementwise_mul",
+        "elementwise_add",
+    ];
     let all: Vec<&str> =
         ["feed"].iter().chain(&size).chain(&fill).chain(&size).chain(&range).copied().collect();
     let mut found = operators(&desc)[0].clone();

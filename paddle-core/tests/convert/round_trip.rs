@@ -5,13 +5,13 @@ use std::num::NonZero;
 
 use paddle_core::convert::{from_wire, to_wire};
 use paddle_core::ops::{
-    Adam, Assign, Binary, BinaryKind, Expand, Fill, Foreign, GaussianRandom, Number, Op, Program, Reduce,
-    ReduceKind, Reshape, Scale, Sgd, Size, Softmax, UniformRandom,
+    Adam, Assign, BatchNorm, Binary, BinaryKind, Expand, Fill, Foreign, GaussianRandom, Number, Op,
+    ParameterUse, Program, Reduce, ReduceKind, Reshape, Scale, Sgd, Size, Softmax, UniformRandom,
 };
 use paddle_core::passes::ShardedTraining;
 use paddle_core::passes::backward::backward;
 use paddle_core::passes::optimize::{Settings, Update, optimize};
-use paddle_core::program::{DType, Dim, Place, Role, Site, Type};
+use paddle_core::program::{DType, Dim, ParameterOptions, Place, Role, Site, Type};
 use paddle_core::text;
 use paddle_core::wire::{OpAttr, OpDesc, ProgramDesc};
 
@@ -28,6 +28,29 @@ pub(crate) fn check(name: &str, program: &Program) {
     let print = |program: &Program| text::with_places(program).to_string();
     assert_eq!(print(&again), print(program), "{name}");
     assert!(to_wire(&again) == wire, "{name}");
+}
+
+/// What the startup part says of parameters is lost without it, but not which of them a gradient does not move.
+#[test]
+fn statistics_are_not_trained_without_a_startup_part() {
+    let mut program = Program::new();
+    let rows = program.create_rows("_");
+    let x = Type { rows: Some(rows), ..Type::new(DType::F32, [3, 2, 2]) };
+    let x = program.create_input("x", x).unwrap();
+    let parameter = |program: &mut Program, name, trainable| {
+        let initializer = Fill::zeros(Type::new(DType::F32, [3])).into();
+        let options = ParameterOptions { trainable, ..Default::default() };
+        program.create_parameter(name, ParameterUse { initializer, options, site: Site::default() }).unwrap()
+    };
+    let names = ["scale", "bias", "mean", "variance"];
+    let all = names.map(|name| parameter(&mut program, name, ["scale", "bias"].contains(&name)));
+    let op = BatchNorm { epsilon: 1e-5, momentum: 0.9, is_test: true };
+    let inputs: Vec<_> = std::iter::once(x).chain(all).collect();
+    let y = program.append_op(Program::GLOBAL, Op::from(op), &inputs, Site::default()).unwrap()[0];
+    program.set_outputs(&[y]).unwrap();
+    let again = from_wire(&to_wire(&program).main, None).unwrap();
+    let trained = names.map(|name| again.parameter_options(again.find(name).unwrap()).trainable);
+    assert_eq!(trained, [true, true, false, false]);
 }
 
 #[test]

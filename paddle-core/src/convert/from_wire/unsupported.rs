@@ -75,7 +75,7 @@ pub fn load(program: &ProgramDesc) -> Result<Program, Unsupported> {
 
 /// Reads a program like [`load`], but as one that can be trained: normalisation that was saved for inference computes
 /// statistics of a batch and moves those that are kept, and dropout drops. [`test_mode`](crate::passes::test_mode) makes
-/// of it what was saved.
+/// of it what was saved. A program in our own dialect says what it does, and is read as it is.
 ///
 /// # Errors
 /// Those of [`load`].

@@ -7,7 +7,7 @@ use crate::convert::blocks::fed;
 use crate::convert::dialect::{STATE_OF, TYPE};
 use crate::convert::error::{ConvertError, Fault, VariableFault};
 use crate::convert::ours::constants::initializer;
-use crate::convert::ours::variables::initializers;
+use crate::convert::ours::variables::{initializers, statistics};
 use crate::convert::parameter_options;
 use crate::convert::types::{dtype, parse_type};
 use crate::ops::{Fill, Op, ParameterUse};
@@ -28,12 +28,7 @@ impl<'a> Reader<'a> {
                 && VarKind::try_from(var.r#type.r#type) == Ok(VarKind::LodTensor)
                 && (var.is_parameter == Some(true) || read.contains(var.name.as_str()))
         };
-        let normalise =
-            self.blocks.iter().flat_map(|block| &block.desc.ops).filter(|op| op.r#type == "batch_norm");
-        let statistics: BTreeSet<&'a str> = normalise
-            .flat_map(|op| op.input("Mean").iter().chain(op.input("Variance")))
-            .map(String::as_str)
-            .collect();
+        let statistics = statistics(&self.blocks);
         let desc = self.blocks[0].desc;
         let mut left: Vec<&'a VarDesc> = desc.vars.iter().filter(|var| is_parameter(var)).collect();
         // Parameters are created in the order of the startup part, then those that it leaves out.
@@ -61,7 +56,6 @@ impl<'a> Reader<'a> {
         let wanted =
             initializer.map(|&(at, op)| self.initializer(op, &ty).map_err(|fault| place(fault, 0, at, op)));
         let (known, mut options, site) = wanted.transpose()?.unwrap_or_default();
-        // Their operator moves statistics; they have no gradient.
         options.trainable &= !is_statistic;
         let initial = known.unwrap_or(zeros);
         let owner = initializer.map(|&(at, op)| self.owner(op).map_err(|fault| place(fault, 0, at, op)));

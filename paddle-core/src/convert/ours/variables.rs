@@ -1,16 +1,16 @@
 //! The variables that nothing in the program writes: parameters, their states, and inputs. Each declares its exact type.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Reader, constants, id};
-use crate::convert::blocks::fed;
+use crate::convert::blocks::{WireBlock, fed};
 use crate::convert::dialect::{STATE_OF, TYPE};
 use crate::convert::error::{ConvertError, Fault, VariableFault};
 use crate::convert::parameter_options;
 use crate::convert::sites::place;
 use crate::convert::types::{parse_type, too_large};
 use crate::ops::{Fill, Op, ParameterUse};
-use crate::program::{Type, VarId};
+use crate::program::{ParameterOptions, Site, Type, VarId};
 use crate::wire::{OpDesc, ProgramDesc, VarDesc, VarKind};
 
 impl<'a> Reader<'a> {
@@ -21,6 +21,7 @@ impl<'a> Reader<'a> {
         };
         let mut left: Vec<&'a VarDesc> = self.blocks[0].desc.vars.iter().filter(is_lasting).collect();
         let initializers = startup.map(initializers).unwrap_or_default();
+        let statistics = statistics(&self.blocks);
         left.sort_by_cached_key(|var| initializers.get(var.name.as_str()).map_or(usize::MAX, |&(at, _)| at));
         for var in left {
             let ty = self.declared_type(var)?;
@@ -30,10 +31,11 @@ impl<'a> Reader<'a> {
                     _ => error,
                 })?,
                 None => {
+                    let trainable = !statistics.contains(var.name.as_str());
                     let zeros = ParameterUse {
                         initializer: Op::from(Fill::zeros(ty)),
-                        options: Default::default(),
-                        site: Default::default(),
+                        options: ParameterOptions { trainable, ..Default::default() },
+                        site: Site::default(),
                     };
                     self.program.create_parameter(&var.name, zeros)?;
                 }
@@ -107,6 +109,12 @@ impl<'a> Reader<'a> {
             None => Err(Fault::Variable { name: var.name.clone(), reason: VariableFault::Type(text) }),
         }
     }
+}
+
+/// The statistics of batches. Their operator moves them; they have no gradient.
+pub(in crate::convert) fn statistics<'a>(blocks: &[WireBlock<'a>]) -> BTreeSet<&'a str> {
+    let ops = blocks.iter().flat_map(|block| &block.desc.ops).filter(|op| op.r#type == "batch_norm");
+    ops.flat_map(|op| op.input("Mean").iter().chain(op.input("Variance"))).map(String::as_str).collect()
 }
 
 /// The operators of a startup program by the variable that they write; the last one counts.

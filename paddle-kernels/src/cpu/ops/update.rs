@@ -97,17 +97,12 @@ impl<T: Float, R: Rule> Elements<T> for R {
     }
 }
 
-/// Makes a rule one for elements of type `T`.
-pub(super) struct For<T>(PhantomData<T>);
-
-impl<T> For<T> {
-    pub(super) fn rule_of(update: &Update) -> Box<dyn Elements<T>>
-    where
-        T: Float,
-    {
-        update.with_rule(For::<T>(PhantomData))
-    }
+/// The rule of an update, for elements of type `T`.
+pub(super) fn rule_of<T: Float>(update: &Update) -> Box<dyn Elements<T>> {
+    update.with_rule(For(PhantomData))
 }
+
+struct For<T>(PhantomData<T>);
 
 impl<T: Float> WithRule for For<T> {
     type Output = Box<dyn Elements<T>>;
@@ -130,7 +125,7 @@ impl Compile for Update {
             slots.push(single.input(behind + k)?);
         }
         let body: Box<dyn Body> = with_float!(single, writes[0].1.dtype, T => {
-            Box::new(ParameterUpdate { rule: For::<T>::rule_of(self), powers })
+            Box::new(ParameterUpdate { rule: rule_of::<T>(self), powers })
         });
         Ok((Signature { reads, writes, in_place: false }, body))
     }

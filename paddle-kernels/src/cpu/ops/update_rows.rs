@@ -8,7 +8,7 @@ use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::Compile;
 use super::lookup_table::check;
-use super::update::{Elements, For, MOST_CHANGES, take_powers};
+use super::update::{Elements, MOST_CHANGES, rule_of, take_powers};
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::{Operands, Signature};
@@ -87,7 +87,7 @@ impl Compile for UpdateRows {
         let table = &writes[0].1;
         let [entries, size] = table.shape[..] else { return single.refuse("of such a table") };
         let body: Box<dyn Body> = with_float!(single, table.dtype, T => Box::new(RowsUpdate {
-            rule: For::<T>::rule_of(&self.update),
+            rule: rule_of::<T>(&self.update),
             powers: self.update.powers(),
             padding_idx: self.padding_idx,
             lookups: self.lookups(inputs.len()).count(),

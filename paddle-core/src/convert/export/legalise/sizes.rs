@@ -7,7 +7,7 @@ use super::sequence_positions::list;
 use super::{LegaliseError, Legaliser};
 use crate::convert::to_wire::constants::fill_value;
 use crate::convert::types::element;
-use crate::ops::{Binary, BinaryKind, Fill, Number, Operator, Range, Scale};
+use crate::ops::{Binary, BinaryKind, Fill, Number, Operator, Range};
 use crate::program::{Arithmetic, DType, Dim, RowsId, SymbolId, Type};
 use crate::wire::{OpAttr, OpDesc};
 
@@ -179,8 +179,11 @@ impl Legaliser<'_> {
         if (op.start, op.step) == (Number::Int(0), Number::Int(1)) && op.ty.dtype == DType::I64 {
             return Ok(numbers);
         }
+        // PaddlePaddle's `scale` rounds its numbers to single precision; constants are exact.
         let numbers = self.cast(at, numbers, &places, op.ty.dtype);
-        let scale = Scale { scale: op.step.as_f64(), bias: op.start.as_f64() };
-        Ok(self.emit(at, scale, &[&numbers], &op.ty))
+        let one = Type::new(op.ty.dtype, [1]);
+        let [step, start] = [op.step, op.start].map(|number| self.constant(at, number, &one, "range"));
+        let numbers = self.emit(at, Binary { kind: BinaryKind::Mul }, &[&numbers, &step], &op.ty);
+        Ok(self.emit(at, Binary { kind: BinaryKind::Add }, &[&numbers, &start], &op.ty))
     }
 }
