@@ -65,7 +65,10 @@ fn what_paddlepaddle_lacks() {
     let text = folder.write("normed.txt", net.program().unwrap().to_string());
     let model = folder.path("normed.pdmodel");
     let error = failed(format!("convert {text} {model}"));
-    assert!(error.contains("cannot be exported: PaddlePaddle takes an epsilon of at most 0.001, not 0.1"), "{error}");
+    assert!(
+        error.contains("cannot be exported: PaddlePaddle takes an epsilon of at most 0.001, not 0.1"),
+        "{error}"
+    );
     assert!(fs::metadata(&model).is_err());
     done(format!("convert {text} {model} --own"));
     assert_eq!(done(format!("diff {text} {model}")), "");
