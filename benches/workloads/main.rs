@@ -29,6 +29,10 @@ mod random;
 mod ranking;
 mod regression;
 mod resnet;
+#[cfg(feature = "models")]
+mod saved;
+#[cfg(not(feature = "models"))]
+#[path = "without_saved.rs"]
 mod saved;
 mod seconds;
 mod separable;
