@@ -67,3 +67,140 @@ fn it_stays_where_positions_differ() {
 fn it_stays_on_devices_without_a_kernel() {
     assert_eq!(combined(attention("at", "return y"), &|_, _| false), APART);
 }
+
+/// A program with attention of matrices. `steps` are between the product of `q` and `k` and the weights `w`, and `rest` is behind the
+/// means `y`.
+fn of_matrices(before: &str, product: &str, steps: &str, rest: &str) -> Program {
+    let source = format!(
+        "program {{
+          rows _
+          block 0 (q: f32[_, 2, 3, 4], k: f32[_, 2, 5, 4], v: f32[_, 2, 5, 6], p: f32[_, 3, 2, 4], l: f32[_, 5, 2, 4],
+                   m: bool[3, 5], n: f32[_, 1, 1, 5], a: f32[2, 3, 1]) {{
+            {before}
+            s: f32[_, 2, 3, 5] = matmul_v2({product})
+            {steps}
+            y: f32[_, 2, 3, 6] = matmul_v2(w, v)
+            {rest}
+          }}
+        }}"
+    );
+    let program = text::parse(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+    program.verify().unwrap();
+    program
+}
+
+/// The text of the program's block behind the pass, without its braces.
+fn text_of(mut program: Program) -> String {
+    combine(&mut program, &|_, _| true).unwrap();
+    program.verify().unwrap_or_else(|error| panic!("{error}\n{program}"));
+    let text = program.to_string();
+    let lines = text.lines().skip_while(|line| !line.contains("block 0")).skip(1);
+    let lines: Vec<&str> = lines.map(str::trim).take_while(|line| !line.starts_with('}')).collect();
+    lines.join("\n")
+}
+
+const PLAIN: &str = "q, k, trans_y=true";
+const WEIGHTS: &str = "w: f32[_, 2, 3, 5] = softmax(s)";
+
+#[test]
+fn attention_of_matrices_becomes_one_operator() {
+    for (steps, expected) in [
+        (WEIGHTS, "attend(q, k, v)"),
+        (
+            "t: f32[_, 2, 3, 5] = scale(s, scale=0.5)\nw: f32[_, 2, 3, 5] = softmax(t)",
+            "attend(q, k, v, scale=0.5)",
+        ),
+        (
+            "d: f32[1] = fill_constant(value=4.0)
+             t: f32[_, 2, 3, 5] = elementwise_div(s, d)
+             u: f32[_, 2, 3, 5] = elementwise_add(n, t)
+             w: f32[_, 2, 3, 5] = softmax(u)",
+            "attend(q, k, v, n, scale=0.25)",
+        ),
+        (
+            "d: f32[] = fill_constant(value=-1000.0)
+             t: f32[_, 2, 3, 5] = where(m, s, d)
+             w: f32[_, 2, 3, 5] = softmax(t)",
+            "attend(q, k, v, m, masked=-1000.0)",
+        ),
+        (
+            "d: f32[] = fill_constant(value=-1000.0)
+             t: f32[_, 2, 3, 5] = where(m, d, s)
+             w: f32[_, 2, 3, 5] = softmax(t)",
+            "attend(q, k, v, m, kept=false, masked=-1000.0)",
+        ),
+        (
+            "t: f32[_, 2, 3, 5] = softmax(s)
+             w: f32[_, 2, 3, 5] = assign(t)",
+            "attend(q, k, v)",
+        ),
+        ("t: f32[_, 2, 3, 5] = elementwise_add(s, a)\nw: f32[_, 2, 3, 5] = softmax(t)", "attend(q, k, v, a)"),
+    ] {
+        let expected = format!("y: f32[_, 2, 3, 6], attend_1: f32[_, 2, 3] = {expected}\nreturn y");
+        assert_eq!(text_of(of_matrices("", PLAIN, steps, "return y")), expected);
+    }
+}
+
+/// Factors of queries and keys are factors of the scores.
+#[test]
+fn queries_and_keys_may_be_scaled() {
+    let before = "i: f32[_, 2, 3, 4] = scale(q, scale=0.5)
+                  o: f32[_, 2, 4, 5] = transpose2(k, perm=[0, 1, 3, 2])
+                  g: i64[1] = fill_constant(value=8)
+                  h: i64[1] = fill_constant(value=4)
+                  e: i64[2] = concat(g, h, axis=0)
+                  f: i64[1] = slice(e, axes=[0], starts=[-1], ends=[9])
+                  u: f32[1] = cast(f, dtype=f32)
+                  r: f32[1] = sqrt(u)
+                  c: f32[1] = assign_value(values=[0.5])
+                  d: f32[1] = elementwise_div(c, r)
+                  j: f32[_, 2, 4, 5] = elementwise_mul(o, d)";
+    let all = text_of(of_matrices(before, "i, j", WEIGHTS, "return y"));
+    // What computes the factor is left: the plan drops what nobody reads.
+    assert!(all.ends_with("attend_1: f32[_, 2, 3] = attend(q, k, v, scale=0.125)\nreturn y"), "{all}");
+    assert!(!all.contains("elementwise_mul") && !all.contains("transpose2"), "{all}");
+}
+
+/// Heads behind the places, as layers have them: transposes are in the operator, but those that something else reads.
+#[test]
+fn heads_may_be_behind_the_places() {
+    let before = "i: f32[_, 2, 3, 4] = transpose2(p, perm=[0, 2, 1, 3])
+                  j: f32[_, 2, 4, 5] = transpose2(l, perm=[0, 2, 3, 1])";
+    let behind = "z: f32[_, 3, 2, 6] = transpose2(y, perm=[0, 2, 1, 3])";
+    let one = text_of(of_matrices(before, "i, j", WEIGHTS, &format!("{behind}\nreturn z")));
+    assert_eq!(
+        one,
+        "z: f32[_, 3, 2, 6], attend_3: f32[_, 2, 3] = attend(p, l, v, heads_last=[true, true, false, true])\nreturn z"
+    );
+    let both = text_of(of_matrices(before, "i, j", WEIGHTS, &format!("{behind}\nreturn z, y, i")));
+    assert_eq!(
+        both,
+        "i: f32[_, 2, 3, 4] = transpose2(p, perm=[0, 2, 1, 3])
+y: f32[_, 2, 3, 6], attend_1: f32[_, 2, 3] = attend(p, l, v, heads_last=[true, true, false, false])
+z: f32[_, 3, 2, 6] = transpose2(y, perm=[0, 2, 1, 3])
+return z, y, i"
+    );
+}
+
+#[test]
+fn what_is_not_attention_stays() {
+    let is_left = |program: Program| !text_of(program).contains("attend");
+    // Something else reads the scores or the weights.
+    assert!(is_left(of_matrices("", PLAIN, WEIGHTS, "return y, w")));
+    assert!(is_left(of_matrices("", PLAIN, WEIGHTS, "return y, s")));
+    // The mask makes more scores than there are products, or something else is between them.
+    let wider = "b: f32[_, 2, 3, 5] = square(s)\nw: f32[_, 2, 3, 5] = softmax(b)";
+    assert!(is_left(of_matrices("", PLAIN, wider, "return y")));
+    let twice = "t: f32[_, 2, 3, 5] = elementwise_add(s, a)
+                 u: f32[_, 2, 3, 5] = elementwise_add(t, n)
+                 w: f32[_, 2, 3, 5] = softmax(u)";
+    assert!(is_left(of_matrices("", PLAIN, twice, "return y")));
+    let of_scores = "t: f32[_, 2, 3, 5] = elementwise_add(s, s)\nw: f32[_, 2, 3, 5] = softmax(t)";
+    assert!(is_left(of_matrices("", PLAIN, of_scores, "return y")));
+    assert!(is_left(of_matrices(
+        "",
+        PLAIN,
+        "t: f32[_, 2, 3, 5] = scale(s, bias=1.0)\nw: f32[_, 2, 3, 5] = softmax(t)",
+        "return y"
+    )));
+}

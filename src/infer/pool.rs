@@ -10,6 +10,7 @@ use std::thread;
 use crossbeam_queue::ArrayQueue;
 use paddle_core::ops::Program;
 use paddle_core::passes::Pipeline;
+use paddle_core::passes::test_mode::test_mode;
 use paddle_core::plan::{Arithmetic, Backend, Precision, Storage};
 
 use crate::Error;
@@ -131,6 +132,8 @@ fn in_use<B: Backend>(model: &Model, taps: &[&str], backend: &B) -> Result<(Prog
     }
     program.set_outputs(&outputs)?;
     let metrics = Metrics::new(model, &mut program)?;
+    // What training alone needs may be between operators that become one.
+    test_mode(&mut program);
     for_device(backend, &mut program)?;
     Pipeline::inference().run(&mut program)?;
     Ok((program, metrics))

@@ -1,8 +1,9 @@
 //! `matmul_v2`: products of matrices.
 
 use super::{
-    AccuracyClass, Contract, Contraction, Effects, Factor, Form, Gradient, GradientError, Infer, Linear,
-    Mismatch, MismatchKind, OfShards, Operation, Operator, Program, Reshape, Sample, Schema, Slot, Transpose,
+    AccuracyClass, Before, Combination, Contract, Contraction, Effects, Factor, Form, Gradient,
+    GradientError, Infer, Linear, Mismatch, MismatchKind, OfShards, Operation, Operator, Program, Reshape,
+    Sample, Schema, Slot, Transpose, attend,
 };
 use crate::program::{Dim, RowsId, Type, VarId};
 
@@ -199,6 +200,10 @@ impl Operation for Matmul {
     fn form(&self, program: &Program, operator: &Operator) -> Option<Form> {
         let factor = |input: usize, last| Factor::matrix(input, program.ty(operator.inputs[input]), last);
         Some(Form::Contraction(Contraction { factors: [factor(0, !self.trans_x), factor(1, self.trans_y)] }))
+    }
+
+    fn combined(&self, operator: &Operator, before: Before<'_>) -> Option<Combination> {
+        attend::of_product(operator, before)
     }
 
     fn samples() -> Vec<Sample> {

@@ -17,6 +17,7 @@ mod rules;
 mod accuracy;
 mod assign;
 mod assign_value;
+mod attend;
 mod auc;
 mod batch_norm;
 mod cast;
@@ -245,6 +246,8 @@ operators! { $
     accuracy::Accuracy;
     assign::Assign;
     assign_value::AssignValue;
+    attend::Attend;
+    attend::AttendGrad;
     auc::Auc;
     row_axis::AxisToRows;
     batch_norm::BatchNorm;

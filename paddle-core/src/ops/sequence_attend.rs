@@ -69,6 +69,7 @@ pub(super) fn combined(weigh: &Operator, before: Before<'_>) -> Option<Combinati
         op: SequenceAttend.into(),
         inputs: vec![asked, keys, values, index],
         between: vec![scores, weights],
+        unread: Vec::new(),
     })
 }
 

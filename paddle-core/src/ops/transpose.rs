@@ -1,8 +1,8 @@
 //! `transpose2`: the axes of a value in another order.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
-    Sample, Schema, Slot,
+    AccuracyClass, Before, Combination, Effects, Gradient, GradientError, Infer, Linear, Mismatch,
+    MismatchKind, Operation, Operator, Sample, Schema, Slot, attend,
 };
 use crate::program::{Type, VarId};
 
@@ -62,6 +62,10 @@ impl Operation for Transpose {
         }
         let grad = g.grad(0)?;
         Ok(vec![Some(g.emit(Transpose { perm }, &[grad])?)])
+    }
+
+    fn combined(&self, operator: &Operator, before: Before<'_>) -> Option<Combination> {
+        attend::of_transpose(operator, before)
     }
 
     fn samples() -> Vec<Sample> {

@@ -47,7 +47,19 @@ fn replace(
     let operators = &mut program.block_mut(block).ops;
     operators.remove(at + 1);
     operators.retain(|operator| !operator.outputs.iter().any(|output| combination.between.contains(output)));
-    Ok(at + 1 - combination.between.len())
+    let mut left = at + 1 - combination.between.len();
+    while let Some(place) = last_unread(program, block, &combination.unread) {
+        program.block_mut(block).ops.remove(place);
+        left -= 1;
+    }
+    Ok(left)
+}
+
+/// The place of the last operator that computes one of these values alone, if nothing reads that.
+fn last_unread(program: &Program, block: BlockId, vars: &[VarId]) -> Option<usize> {
+    let is_unread = |var: &VarId| vars.contains(var) && reads(program, *var) == 0;
+    let operators = &program.block(block).ops;
+    operators.iter().rposition(|operator| matches!(&operator.outputs[..], [var] if is_unread(var)))
 }
 
 /// How often a value is read, by operators or behind its block.

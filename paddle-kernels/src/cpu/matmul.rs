@@ -28,7 +28,7 @@ use super::kernel::Machine;
 use super::shared::Shared;
 use super::vector::{FEW_REGISTERS, Factor, FactorWork, Factors, Register};
 use factor::Panels;
-pub(super) use factor::{Operand, Right};
+pub(super) use factor::{Operand, Right, Turned};
 pub(crate) use matrixmultiply::Gemm;
 
 /// C\[m, n\] = op(A)\[m, k\] · op(B)\[k, n\], all dense and row-major.
@@ -323,7 +323,7 @@ impl<T: Factor> Product<T, &dyn Panels<T>> {
         let packed = (&raw mut panel).cast::<T>();
         let deepest = PANEL_BYTES / size_of::<T>() / (WIDTH * V::LANES);
         // Packing pays when several blocks of rows read the panel.
-        let in_place = self.b.in_place().filter(|_| rows.len() <= 2 * HEIGHT);
+        let in_place = self.b.in_place().filter(|_| rows.len() <= 2 * HEIGHT || self.b.is_near());
         let chunks = self.k.div_ceil(deepest);
         let depth = self.k.div_ceil(chunks.max(1));
         for chunk in 0..chunks {

@@ -3,6 +3,7 @@
 //!
 //! All tests are generic over `Backend`. A new backend is one module in `on_every_backend`.
 
+mod attention;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 #[path = "../support/card.rs"]
 mod card;

@@ -12,6 +12,8 @@ pub struct Combination {
     pub inputs: Vec<VarId>,
     /// The values in between, which nobody has to compute for it. Nothing else may read them.
     pub between: Vec<VarId>,
+    /// Further values that it does not read, though what it replaces does. What computes them goes if nothing else reads them.
+    pub unread: Vec<VarId>,
 }
 
 /// What is in front of an operator in its block.

@@ -37,6 +37,11 @@ pub(in super::super) trait Right<T: Factor> {
         None
     }
 
+    /// Whether the kernel may read the matrix in place however many rows the left factor has.
+    fn is_near(&self) -> bool {
+        false
+    }
+
     /// Copies rows `inner` of some columns to `packed`, `step` elements a row; those beyond `columns` are zero.
     ///
     /// # Safety
@@ -57,6 +62,9 @@ pub(super) trait Panels<T> {
     /// See [`Right::in_place`].
     fn in_place(&self) -> Option<Operand<T>>;
 
+    /// See [`Right::is_near`].
+    fn is_near(&self) -> bool;
+
     /// See [`Right::pack`].
     ///
     /// # Safety
@@ -74,6 +82,10 @@ pub(super) trait Panels<T> {
 impl<T: Factor, B: Right<T>> Panels<T> for B {
     fn in_place(&self) -> Option<Operand<T>> {
         Right::in_place(self)
+    }
+
+    fn is_near(&self) -> bool {
+        Right::is_near(self)
     }
 
     unsafe fn pack_on(
@@ -102,6 +114,75 @@ impl<T: Factor, B: Right<T>> FactorWork<T> for Packing<'_, T, B> {
     unsafe fn run<V: Factors<Element = T>>(self) {
         // SAFETY: as `Panels::pack_on` requires.
         unsafe { self.of.pack::<V>(self.packed, self.step, self.inner, self.columns) }
+    }
+}
+
+/// A matrix that was brought near before its first product: the columns of another one are its rows. These are so far apart that
+/// they do not meet in the same sets of a cache.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Turned<T> {
+    start: *const T,
+    row: usize,
+}
+
+/// The elements of a line of the cache, and whole registers.
+const LINE: usize = 16;
+
+impl<T: Factor> Turned<T> {
+    /// The elements that `columns` columns take, of so many elements each.
+    pub(in super::super) fn size(columns: usize, depth: usize) -> usize {
+        // Behind the last row is what a register may read with it.
+        Self::row(columns).saturating_mul(depth).saturating_add(LINE)
+    }
+
+    fn row(columns: usize) -> usize {
+        (columns.div_ceil(LINE) | 1) * LINE
+    }
+
+    /// Brings the rows of a matrix near, of which there are `columns`.
+    ///
+    /// # Safety
+    /// Rows of `depth` elements can be read, and `to` is valid for as many as `size` says, as long as the result is used.
+    pub(in super::super) unsafe fn new(
+        isa: Isa,
+        of: Operand<T>,
+        [columns, depth]: [usize; 2],
+        to: *mut T,
+    ) -> Self {
+        let row = Self::row(columns);
+        // SAFETY: the caller's; rows are whole registers.
+        unsafe { of.transposed().pack_on(isa, to, row, 0..depth, 0..columns) };
+        Turned { start: to.cast_const(), row }
+    }
+
+    /// The matrix from a column on.
+    pub(in super::super) fn from(self, column: usize) -> Near<T> {
+        Near(Operand { start: self.start.wrapping_add(column), row: self.row, column: 1 })
+    }
+}
+
+/// A matrix that kernels read in place.
+pub(in super::super) struct Near<T>(Operand<T>);
+
+impl<T: Factor> Right<T> for Near<T> {
+    fn in_place(&self) -> Option<Operand<T>> {
+        Some(self.0)
+    }
+
+    fn is_near(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn pack<V: Register<Element = T>>(
+        &self,
+        packed: *mut T,
+        step: usize,
+        inner: Range<usize>,
+        columns: Range<usize>,
+    ) {
+        // SAFETY: the caller's.
+        unsafe { self.0.pack::<V>(packed, step, inner, columns) }
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod accuracy;
 mod assign_value;
+mod attend;
+mod attention;
 mod auc;
 mod batch_norm;
 mod chunk_eval;

@@ -16,10 +16,10 @@ use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
 use crate::cpu::shared::Shared;
 
-use head::{Head, Part, Tiles, attend, differentiate};
+use super::attention::{PartMut, Tiles};
+use head::{Head, attend, differentiate};
 
 mod head;
-mod weights;
 
 /// So many sequences keep a team busy by themselves.
 const MANY_ROWS: usize = 16;
@@ -117,10 +117,10 @@ impl<T: Float> Body for Attend<T> {
         assert!(out.len() == tokens * values.size() && sums.len() == tokens * values.lead);
         let (out, sums) = (Shared(out.as_mut_ptr()), Shared(sums.as_mut_ptr()));
         self.heads(machine, &operands, &pairs, inputs, &|head, tiles| {
-            let sizes = Shape { lead: values.lead, width: 1 };
             // SAFETY: each head of a token is computed by one thread, and both results have a place for each.
             unsafe {
-                attend(head, tiles, Part::new(&out, values, head.at), Part::new(&sums, sizes, head.at));
+                let out = PartMut::new(&out, values.part(0, head.at), values.size(), values.width);
+                attend(head, tiles, out, PartMut::new(&sums, head.at, values.lead, 1));
             }
         })
     }
@@ -137,10 +137,13 @@ impl<T: Float> Body for AttendGrad<T> {
         assert!(of_q.len() == q.len() && of_k.len() == k.len() && of_v.len() == v.len());
         let [of_q, of_k, of_v] = [of_q, of_k, of_v].map(|of| Shared(of.as_mut_ptr()));
         self.0.heads(machine, &operands, &pairs, [q, k, v], &|head, tiles| {
-            let grads = [(&of_q, keys), (&of_k, keys), (&of_v, values)];
+            let asked = pairs.y[head.row] as usize;
+            let grads = [(&of_q, keys, 0), (&of_k, keys, asked), (&of_v, values, asked)];
             // SAFETY: each head of a sequence is computed by one thread, and no token is in two sequences.
             unsafe {
-                let grads = grads.map(|(of, shape)| Part::new(of, shape, head.at));
+                let grads = grads.map(|(of, shape, first)| {
+                    PartMut::new(of, shape.part(first, head.at), shape.size(), shape.width)
+                });
                 differentiate(head, tiles, [out, grad], sums, grads);
             }
         })

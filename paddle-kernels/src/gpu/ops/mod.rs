@@ -183,4 +183,4 @@ lacks!(Custom);
 lacks!(ChunkEval, EditDistance);
 
 // Attention is the operators that it is made of: where there is no kernel, nothing is combined.
-lacks!(SequenceAttend, SequenceAttendGrad);
+lacks!(Attend, AttendGrad, SequenceAttend, SequenceAttendGrad);

@@ -3,6 +3,7 @@
 mod accuracy;
 mod assign;
 mod assign_value;
+mod attend;
 mod auc;
 mod batch_norm;
 mod chunk_eval;

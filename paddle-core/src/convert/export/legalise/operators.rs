@@ -97,6 +97,9 @@ impl Legaliser<'_> {
                 operator,
                 "PaddlePaddle has no pairs of tokens; pad the sequences, and take `matmul`",
             ),
+            Op::Attend(_) | Op::AttendGrad(_) => {
+                self.refuse(operator, "attention in one operator is for devices; export the network as it was written")
+            }
             Op::NonMaxSuppression(_) | Op::DecayedScores(_) => self.refuse(
                 operator,
                 "PaddlePaddle's suppression gives the boxes that are kept, not their numbers or scores class by class",

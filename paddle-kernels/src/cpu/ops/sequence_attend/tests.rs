@@ -1,7 +1,8 @@
 //! Compares attention with its definition, on pairs of many kinds, and with what tokens get that are computed alone.
 
-use super::head::{Head, Part, Tiles, attend, differentiate};
+use super::head::{Head, attend, differentiate};
 use crate::cpu::isa::Isa;
+use crate::cpu::ops::attention::{PartMut, Tiles};
 use crate::cpu::ops::sequence_product::blocks::Shape;
 use crate::cpu::ops::sequence_product::tests::{Case, KINDS, LENGTHS, kinds, numbers, rounded};
 use crate::cpu::shared::Shared;
@@ -44,8 +45,9 @@ fn all(isa: Isa, case: &Case, of: &Operands) -> [Vec<f32>; 5] {
     for (row, at) in heads() {
         // SAFETY: there is one thread.
         unsafe {
-            let sums = Part::new(&shared.1, Shape { width: 1, ..*keys }, at);
-            attend(&head(row, at), &mut tiles, Part::new(&shared.0, *values, at), sums);
+            let sums = PartMut::new(&shared.1, at, keys.lead, 1);
+            let out = PartMut::new(&shared.0, values.part(0, at), values.size(), values.width);
+            attend(&head(row, at), &mut tiles, out, sums);
         }
     }
     let mut grads = [vec![9.0; q.len()], vec![9.0; k.len()], vec![9.0; v.len()]];
@@ -54,8 +56,10 @@ fn all(isa: Isa, case: &Case, of: &Operands) -> [Vec<f32>; 5] {
         let [of_q, of_k, of_v] = &shared;
         // SAFETY: there is one thread.
         unsafe {
-            let parts = [(of_q, keys), (of_k, keys), (of_v, values)];
-            let parts = parts.map(|(of, shape)| Part::new(of, *shape, at));
+            let asked = pairs.y[row] as usize;
+            let parts = [(of_q, keys, 0), (of_k, keys, asked), (of_v, values, asked)];
+            let parts = parts
+                .map(|(of, shape, first)| PartMut::new(of, shape.part(first, at), shape.size(), shape.width));
             differentiate(&head(row, at), &mut tiles, [&out, grad], &sums, parts);
         }
     }
