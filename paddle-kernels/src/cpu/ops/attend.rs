@@ -272,7 +272,7 @@ impl<T: Float> Body for AttendGrad<T> {
         let masked = of.masked(&reads, 6, operands.sizes());
         let [of_q, of_k, of_v, of_mask] = writes.at_most::<T, 4>();
         let pairs = sizes.q.places * sizes.k.places;
-        let of_mask = (!of_mask.is_empty()).then(|| Shared(of_mask.as_mut_ptr()));
+        let of_mask = (!of_mask.is_empty()).then_some(Shared(of_mask.as_mut_ptr()));
         let [of_q, of_k, of_v] = [of_q, of_k, of_v].map(|of| Shared(of.as_mut_ptr()));
         let (.., heads) = sizes.cut();
         machine.team.run_if(sizes.work() >= WORTH_A_TEAM, sizes.q.count.div_ceil(heads), &|unit| {

@@ -172,7 +172,7 @@ impl<T: Float> Mask<'_, T> {
             Elements::Numbers(numbers) => {
                 let least = T::of(LEAVES_OUT);
                 // A number that is none is seen.
-                seen(&numbers[first..], row, [rows.len(), asked], |x: T| !(x <= least))
+                seen(&numbers[first..], row, [rows.len(), asked], |x: T| x > least || x.double().is_nan())
             }
         };
         if seen.is_empty() || seen.len() < asked && !is_finite() { all } else { seen }
