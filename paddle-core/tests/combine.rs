@@ -170,13 +170,13 @@ fn heads_may_be_behind_the_places() {
     let one = text_of(of_matrices(before, "i, j", WEIGHTS, &format!("{behind}\nreturn z")));
     assert_eq!(
         one,
-        "z: f32[_, 3, 2, 6], attend_3: f32[_, 2, 3] = attend(p, l, v, heads_last=[true, true, false, true])\nreturn z"
+        "z: f32[_, 3, 2, 6], attend_3: f32[_, 2, 3] = attend(p, l, v, heads_last=[1, 1, 0, 1])\nreturn z"
     );
     let both = text_of(of_matrices(before, "i, j", WEIGHTS, &format!("{behind}\nreturn z, y, i")));
     assert_eq!(
         both,
         "i: f32[_, 2, 3, 4] = transpose2(p, perm=[0, 2, 1, 3])
-y: f32[_, 2, 3, 6], attend_1: f32[_, 2, 3] = attend(p, l, v, heads_last=[true, true, false, false])
+y: f32[_, 2, 3, 6], attend_1: f32[_, 2, 3] = attend(p, l, v, heads_last=[1, 1, 0, 0])
 z: f32[_, 3, 2, 6] = transpose2(y, perm=[0, 2, 1, 3])
 return z, y, i"
     );

@@ -255,27 +255,29 @@ impl Operation for Attend {
 
 impl Operation for AttendGrad {
     fn schema(&self) -> &'static Schema {
-        const GRADIENT: Schema = Schema {
-            name: "attend_grad",
-            doc: "Gradients of `attend`.",
-            inputs: &[
-                Slot::of("Q"),
-                Slot::of("K"),
-                Slot::of("V"),
-                Slot::of("Out"),
-                Slot::of("LogSum"),
-                Slot::of("Out@GRAD"),
-                Slot::of("Mask").variadic(),
-            ],
-            outputs: &[Slot::of("Q@GRAD"), Slot::of("K@GRAD"), Slot::of("V@GRAD")],
-            accuracy: AccuracyClass::Accumulating("sums of products and of exponentials"),
-            effects: Effects::ROW_WISE,
-        };
-        const WITH_MASK: Schema = Schema {
-            outputs: &[Slot::of("Q@GRAD"), Slot::of("K@GRAD"), Slot::of("V@GRAD"), Slot::of("Mask@GRAD")],
-            ..GRADIENT
-        };
-        if self.of_mask { &WITH_MASK } else { &GRADIENT }
+        const {
+            &Schema {
+                name: "attend_grad",
+                doc: "Gradients of `attend`.",
+                inputs: &[
+                    Slot::of("Q"),
+                    Slot::of("K"),
+                    Slot::of("V"),
+                    Slot::of("Out"),
+                    Slot::of("LogSum"),
+                    Slot::of("Out@GRAD"),
+                    Slot::of("Mask").variadic(),
+                ],
+                outputs: &[
+                    Slot::of("Q@GRAD"),
+                    Slot::of("K@GRAD"),
+                    Slot::of("V@GRAD"),
+                    Slot::of("Mask@GRAD").variadic(),
+                ],
+                accuracy: AccuracyClass::Accumulating("sums of products and of exponentials"),
+                effects: Effects::ROW_WISE,
+            }
+        }
     }
 
     fn is_ours(&self) -> bool {

@@ -115,6 +115,25 @@ fn refused(source: &str) -> String {
 }
 
 /// Sizes that a batch decides are read from inputs; those of rows that are always as many are known.
+/// Releases of PaddlePaddle disagree about slices that go backwards.
+#[test]
+fn slices_go_forwards() {
+    let written = |slice: &str, ty: &str| {
+        let source = format!(
+            "program {{\n  rows _\n  size T\n  block 0 (x: f32[_, T, 5]) {{\n    y: f32{ty} = {slice}\n    return y\n  }}\n}}\n"
+        );
+        let desc = legalise(&text::parse(&source).unwrap()).unwrap_or_else(|error| panic!("{error}"));
+        is_paddle(&desc);
+        operators(&desc)[0].join(" ")
+    };
+    let whole = "strided_slice(x, axes=[2], starts=[-1], ends=[-1], strides=[-1])";
+    assert_eq!(written(whole, "[_, T, 5]"), "feed flip fetch");
+    let half = "strided_slice(x, axes=[2], starts=[-1], ends=[-1], strides=[-2])";
+    assert_eq!(written(half, "[_, T, 3]"), "feed flip strided_slice fetch");
+    let forwards = "strided_slice(x, axes=[2], starts=[0], ends=[5], strides=[2])";
+    assert_eq!(written(forwards, "[_, T, 3]"), "feed strided_slice fetch");
+}
+
 #[test]
 fn sizes_are_computed() {
     let written = |source: &str| {

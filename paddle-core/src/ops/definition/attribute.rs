@@ -184,12 +184,9 @@ attribute_value! {
     String: |v| Attribute::Text(v.clone()), Attribute::Text(v) => Some(v.clone());
     [i64; 2]: |v| Attribute::Ints(v.to_vec()), Attribute::Ints(v) => v.as_slice().try_into().ok();
     [i64; 4]: |v| Attribute::Ints(v.to_vec()), Attribute::Ints(v) => v.as_slice().try_into().ok();
-    [bool; 4]: |v| Attribute::Numbers(v.map(Number::Bool).to_vec()), Attribute::Numbers(v) => {
-        let truths: Option<Vec<bool>> = v.iter().map(|number| match number {
-            Number::Bool(truth) => Some(*truth),
-            _ => None,
-        }).collect();
-        truths?.try_into().ok()
+    [bool; 4]: |v| Attribute::Ints(v.map(i64::from).to_vec()), Attribute::Ints(v) => match v[..] {
+        [a, b, c, d] if v.iter().all(|v| matches!(v, 0 | 1)) => Some([a, b, c, d].map(|v| v == 1)),
+        _ => None,
     };
     [f64; 2]: |v| Attribute::Numbers(v.map(Number::Float).to_vec()), Attribute::Numbers(v) => match v[..] {
         [first, second] => Some([first, second].map(Number::as_f64)),

@@ -48,6 +48,7 @@ mod sequence_places;
 mod sequence_positions;
 mod sequences;
 mod sizes;
+mod slices;
 mod unread;
 mod weaker_kernels;
 mod while_loop;

@@ -67,6 +67,7 @@ impl Legaliser<'_> {
             Op::RowNumbers(_) => self.row_numbers(at, operator),
             Op::Size(op) => self.size(at, operator, op),
             Op::Select(_) => self.of_one_shape(at, operator, None),
+            Op::Slice(op) => self.slice(at, operator, op),
             Op::Unary(op) => self.unary(at, operator, op),
             Op::Transpose(_) => self.transpose(at, operator),
             Op::Fill(op) => self.constant_of(at, operator, op),
