@@ -1,7 +1,7 @@
 //! PaddlePaddle's operators that move, make and find elements, as compositions of ours.
 
 use paddle_core::convert::{Fault, VariableFault, from_wire};
-use paddle_core::wire::{OpAttr, OpDesc, VarKind};
+use paddle_core::wire::{OpAttr, OpDesc, VarKind, Version};
 
 use crate::build::{float, network, op2, var};
 use crate::paddle::{body, lines, read};
@@ -77,6 +77,43 @@ fn backward_and_around() {
     let roll = of_x("roll").with_attr(OpAttr::longs("shifts", [1])).with_attr(OpAttr::longs("axis", [1]));
     let found = lines(&[-1, 3], &[], roll);
     assert_eq!(found[0], "assign_value: i64[3] = assign_value(values=[2, 0, 1])");
+}
+
+/// Slices that go backwards end elsewhere in later releases.
+#[test]
+fn backward_in_later_releases() {
+    let of = |version: i64, [start, end]: [i32; 2], size: i64| {
+        let slice = OpDesc::new("strided_slice").with_input("Input", ["x"]).with_output("Out", ["out"]);
+        let slice = [("axes", 1), ("starts", start), ("ends", end), ("strides", -1), ("infer_flags", 1)]
+            .into_iter()
+            .fold(slice, |slice, (name, number)| slice.with_attr(OpAttr::ints(name, [number])));
+        let mut program =
+            network(&[float("x", &[-1, size])], &[float("out", &[-1, size])], &[slice], &["out"]);
+        program.version = Some(Version { version: Some(version), ..Default::default() });
+        match from_wire(&program, None) {
+            Ok(program) => body(&program.to_string()).concat(),
+            Err(error) => error.to_string(),
+        }
+    };
+    let slice = |count: &str, [start, end]: [i32; 2]| {
+        format!(
+            "out: f32[_, {count}] = strided_slice(x, axes=[1], starts=[{start}], ends=[{end}], strides=[-1])"
+        )
+    };
+    for (bounds, before, later) in [
+        ([i32::MAX, i32::MIN], slice("3", [i32::MAX, i32::MIN]), slice("4", [i32::MAX, -1])),
+        ([-2, -100], slice("2", [-2, -100]), slice("3", [2, -1])),
+        ([3, 0], slice("3", [3, 0]), slice("3", [3, 0])),
+    ] {
+        assert_eq!(of(2_006_002, bounds, 4), before);
+        assert_eq!(of(3_003_001, bounds, 4), later);
+    }
+    assert_eq!(of(2_006_002, [-1, -1], 4), slice("4", [-1, -1]));
+    assert!(of(3_003_001, [-1, -1], 4).contains("along axis 1 is nothing"));
+    // Of a size that a batch has.
+    assert!(of(3_003_001, [i32::MAX, i32::MIN], -1).contains("starts=[2147483647], ends=[-1]"));
+    assert!(of(3_003_001, [-1, -1], -1).contains("along axis 1 is nothing"));
+    assert!(of(3_003_001, [-1, -3], -1).contains("starts=[-1], ends=[-3]"));
 }
 
 /// What is transposed there and back keeps its rows, and what stands in between sees the batch as an ordinary axis.

@@ -53,6 +53,8 @@ pub fn from_wire(main: &ProgramDesc, startup: Option<&ProgramDesc>) -> Result<Pr
 
 /// The state of a reader.
 struct Reader<'a> {
+    /// The release that wrote the program: `major * 1000000 + minor * 1000 + patch`, or 0.
+    version: i64,
     blocks: Vec<WireBlock<'a>>,
     versions: Versions<'a>,
     /// What is in the places of each array, by the block that declares it and its name.
@@ -78,6 +80,7 @@ impl<'a> Reader<'a> {
     fn new(main: &'a ProgramDesc, memory: usize) -> Result<Self, ConvertError> {
         let blocks = blocks(main)?;
         Ok(Reader {
+            version: main.version.as_ref().and_then(|version| version.version).unwrap_or_default(),
             versions: Versions::new(blocks.len()),
             read: read(&blocks),
             arrays: BTreeMap::new(),

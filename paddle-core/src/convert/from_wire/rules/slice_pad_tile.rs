@@ -11,7 +11,36 @@ use crate::ops::{
 };
 use crate::program::{DType, Dim, Type, VarId};
 
+/// The first release whose slices that go backwards end where Python's do. In those before, an end of -1 is in front of the first
+/// element, and other ends before the axis are at it.
+const BACKWARD_AS_IN_PYTHON: i64 = 3_000_000;
+/// An end before any axis.
+const FAR: i64 = -(1 << 30);
+
 impl Reading<'_, '_> {
+    /// Lets slices that go backwards have the elements that they have in Python.
+    fn read_as_in_python(&self, input: VarId, op: &mut Slice) {
+        let shape = self.reader.draft.program.shape(self.ty(input));
+        for (k, (axis, of)) in op.bounds().collect::<Vec<_>>().into_iter().enumerate() {
+            if of.stride >= 0 {
+                continue;
+            }
+            let none = [0, 0];
+            [op.starts[k], op.ends[k]] = match shape[axis].constant() {
+                Some(size) => {
+                    let from_start = |bound: i64| if bound < 0 { bound.saturating_add(size) } else { bound };
+                    match from_start(of.start) {
+                        ..0 => none,
+                        start => [start, from_start(of.end).max(-1)],
+                    }
+                }
+                // The last element ends a slice before it begins.
+                None if of.end == -1 => none,
+                None => [of.start, if of.end <= FAR { -1 } else { of.end }],
+            };
+        }
+    }
+
     /// `decrease_axis` drops axes that have one element left.
     pub(super) fn slice(&mut self) -> Result<bool, ConvertError> {
         if self.is_array("Input") {
@@ -46,7 +75,10 @@ impl Reading<'_, '_> {
             return Ok(false);
         };
         let axes = axes.into_iter().map(|axis| axis as i64).collect();
-        let op = Slice { axes, starts, ends, strides };
+        let mut op = Slice { axes, starts, ends, strides };
+        if self.reader.version >= BACKWARD_AS_IN_PYTHON {
+            self.read_as_in_python(input, &mut op);
+        }
         if self.desc.r#type.ends_with("_grad") {
             return if gone.is_empty() { self.same_slots(SliceGrad(op).into()) } else { Ok(false) };
         }
