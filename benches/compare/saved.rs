@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use paddle::{Dynamic, Network};
 
 /// A model of a folder, and what a comparison runs of it.
-#[cfg_attr(not(feature = "models"), expect(dead_code, reason = "none is read then"))]
 pub(crate) struct Saved {
     pub(crate) name: String,
     /// Its `.pdmodel`, without the ending.
