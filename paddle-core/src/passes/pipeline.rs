@@ -98,7 +98,7 @@ impl<'a> Pipeline<'a> {
     }
 
     /// From a network to one of the operators that a device has kernels for and that compute more at a time. It comes before
-    /// the other pipelines. What is saved or exported is the network as it was.
+    /// the other pipelines; for inference, [`test_mode`] may come before it, so that what is left of a dropout is between no operators. What is saved or exported is the network as it was.
     pub fn for_device(supports: &'a Supports<'a>) -> Self {
         Pipeline::new([Pass::optional(Switch::Combine, move |program| Ok(combine(program, supports)?))])
     }

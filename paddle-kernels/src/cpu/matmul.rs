@@ -173,7 +173,7 @@ pub(super) struct Grid {
 
 /// Fewer multiply-adds than this are not worth a team: handing out tiles, and waiting for the last one, take about a
 /// microsecond, and these take two to five on one thread.
-const WORTH_A_TEAM: usize = 1 << 18;
+pub(super) const WORTH_A_TEAM: usize = 1 << 18;
 /// Fewer multiply-adds than this are one tile.
 const ONE_TILE: usize = 1 << 17;
 /// A tile has at least about this many.

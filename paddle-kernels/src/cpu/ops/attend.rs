@@ -15,6 +15,7 @@ use super::sequence_product::blocks::chunks;
 use crate::cpu::along_axis::product;
 use crate::cpu::isa::Isa;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
+use crate::cpu::matmul::WORTH_A_TEAM;
 use crate::cpu::number::Float;
 use crate::cpu::operands::{Operands, Reads, Signature, Slot};
 use crate::cpu::shared::Shared;
@@ -25,8 +26,6 @@ mod mask;
 /// So many heads keep a team busy by themselves; of fewer, the places that ask are shared, this many at a time.
 const MANY_HEADS: usize = 16;
 const PLACES: usize = 2 * ROWS;
-/// Fewer multiply-adds than this are not worth a team.
-const WORTH_A_TEAM: usize = 1 << 18;
 
 /// Where the matrices of an operand are.
 struct Layout {

@@ -215,7 +215,7 @@ impl<T: Float> Head<'_, T> {
         }
     }
 
-    /// Computes the sums of values of some tokens, at most [`ROWS`], over all of `columns`, and the sums of their weights.
+    /// Computes the sums of values of some tokens, at most [`ROWS`], over `all` that they ask for, and the sums of their weights.
     ///
     /// # Safety
     /// `out` has a place for each token, which nothing else touches.
@@ -276,8 +276,8 @@ impl<T: Float> Head<'_, T> {
         }
     }
 
-    /// Adds what some tokens, at most [`ROWS`], that ask for all of `columns` give to the gradients of keys and of values, and
-    /// computes those of the tokens. `out` and `grad` are the means and their gradients.
+    /// Adds what some tokens, at most [`ROWS`], give to the gradients of the keys and values of `all` that they ask for, and computes
+    /// those of the tokens. `out` and `grad` are the means and their gradients.
     ///
     /// # Safety
     /// The parts have places for the tokens, which nothing else touches.

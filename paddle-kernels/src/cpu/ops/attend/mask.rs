@@ -19,8 +19,6 @@ use crate::cpu::ops::attention::{Head, Part, PartMut, ROWS, Scores, wide};
 
 /// The rows of a tile if places see different others: of long tiles less would be needed.
 const MIXED: usize = 32;
-/// The most axes that count matrices. No program comes near it.
-const MOST_AXES: usize = 8;
 /// A number that is added to scores leaves a pair out if it is below.
 const LEAVES_OUT: f64 = -1e3;
 
@@ -41,8 +39,8 @@ impl Mold {
         let has = |axis: usize| axis.checked_sub(lead).is_some_and(|axis| shape[axis] != Extent::Fixed(1));
         let places = counted.len();
         let pair = [(pair[0], has(places)), (pair[1], has(places + 1))];
-        let counted: Vec<_> = counted.into_iter().enumerate().map(|(axis, of)| (of, has(axis))).collect();
-        (counted.len() <= MOST_AXES).then_some(Mold { dtype: slot.1.dtype, counted, pair })
+        let counted = counted.into_iter().enumerate().map(|(axis, of)| (of, has(axis))).collect();
+        Some(Mold { dtype: slot.1.dtype, counted, pair })
     }
 }
 
