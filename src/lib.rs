@@ -194,3 +194,9 @@ pub mod attribute {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The examples of the documentation of `network!`, whose crate cannot use this one.
+#[cfg(doctest)]
+#[doc = include_str!("../paddle-macros/src/network.md")]
+#[doc = include_str!("../paddle-macros/src/names_and_sizes.md")]
+struct NetworkMacro;

@@ -1,8 +1,8 @@
 //! What rustc says of wrong models: one error for each mistake, at its place.
 //!
 //! The cases mark the tokens to blame; see `paddle-macros/src/tests/cases.rs`, which tests messages, their ids and places
-//! without rustc. Here rustc is asked: on every release for the places, and the messages that are ours; on one, which is
-//! pinned, for what it prints to the last character. After a change of a message,
+//! without rustc. Here rustc is asked: on one release, which is pinned, for what it prints to the last character; on every other
+//! for the places, and the messages that are ours. After a change of a message,
 //! `TRYBUILD=overwrite cargo +1.95 test --test compile_fail` writes what is printed.
 
 use std::io::Write;
@@ -41,9 +41,13 @@ fn rustc_prints_what_is_expected() {
     FOLDERS.iter().for_each(|folder| cases.compile_fail(format!("{folder}/*.rs")));
 }
 
-/// On any release: each expected error is there, and none of ours that is not expected.
+/// On other releases: each expected error is there, and none of ours that is not expected.
 #[test]
-fn rustc_blames_the_same_places_on_every_release() {
+fn rustc_blames_the_same_places_on_other_releases() {
+    // What it prints has been compared whole.
+    if rustc::release() == PINNED {
+        return;
+    }
     let right = ["tests/evaluated/valid", "tests/build_fail"].into_iter().flat_map(sources);
     let cases: Vec<PathBuf> = right.chain(FOLDERS.into_iter().flat_map(sources)).collect();
     let mut wrong = Vec::new();
