@@ -11,11 +11,11 @@ use crate::reference::values::Values;
 fn products(conv: &Conv2d, shapes: [&[usize]; 3], mut term: impl FnMut([usize; 3])) {
     let [input, filter, output] = shapes;
     let window = conv.window([filter[2] as i64, filter[3] as i64]);
+    let before = [0, 1].map(|axis| window.around(axis, input[2 + axis])[0]);
     // The element of the image; `None` if it is in the padding.
     let element = |axis: usize, position: usize, tap: usize| {
-        let size = input[2 + axis];
         let padded = position * window.stride[axis] as usize + tap * window.dilation[axis] as usize;
-        padded.checked_sub(window.around(axis, size)[0]).filter(|&at| at < size)
+        padded.checked_sub(before[axis]).filter(|&at| at < input[2 + axis])
     };
     let filters_of_group = filter[0] / conv.groups as usize;
     for image in 0..output[0] {
