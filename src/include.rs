@@ -3,7 +3,7 @@
 /// A model in a file as a network of a module, read while the crate is compiled: one that PaddlePaddle saved, or one in ONNX. The
 /// feature `include` enables it.
 ///
-/// ```
+/// ```standalone_crate
 /// use paddle::attribute::network;
 /// use paddle::{Load, Options, Sgd, Trainer, parameters};
 ///

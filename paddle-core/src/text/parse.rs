@@ -1,6 +1,5 @@
 //! The parser: tokens → the tree of [`syntax`](super::syntax).
 
-use std::collections::BTreeMap;
 use std::num::NonZero;
 
 use super::lex::{At, CHOSEN, FORMER, Lexer, RETURN, Token, UNTRAINED, YIELD};
@@ -18,8 +17,7 @@ const ROLES: [Role; 4] = [Role::Forward, Role::Loss, Role::Backward, Role::Optim
 pub(super) fn syntax(text: &str) -> Result<ProgramText, ParseError> {
     let mut lexer = Lexer::new(text);
     let (token, at) = lexer.next()?;
-    let operators = Op::prototypes().into_iter().map(|op| (op.name(), op)).collect();
-    Parser { lexer, token, at, operators }.program()
+    Parser { lexer, token, at }.program()
 }
 
 struct Parser<'a> {
@@ -28,8 +26,6 @@ struct Parser<'a> {
     token: Token<'a>,
     /// Where it stands.
     at: At,
-    /// A prototype of each operator, by name.
-    operators: BTreeMap<&'static str, Op>,
 }
 
 impl<'a> Parser<'a> {
@@ -380,7 +376,7 @@ impl<'a> Parser<'a> {
 
     fn arguments(&mut self, operator: Name) -> Result<Call, ParseError> {
         let at = operator.at;
-        let Some(prototype) = self.operators.get(&*operator.text).cloned() else {
+        let Some(prototype) = Op::prototype(&operator.text).cloned() else {
             return Err(ParseError::new(at, format!("there is no operator `{}`", operator.text)));
         };
         let known = prototype.attributes();
