@@ -13,6 +13,7 @@ mod predicate;
 mod real;
 mod relation;
 mod select;
+mod special;
 mod unary;
 
 /// The accuracy classes that rows name.

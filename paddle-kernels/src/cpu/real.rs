@@ -113,7 +113,7 @@ impl<const FUSED: bool> Real for Fast<FUSED> {
 
     wide! {
         exp_m1, ln_1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, erf, erfc, silu, mish,
-        gelu_tanh,
+        gelu_tanh, ln_gamma, digamma, trigamma, erf_inv,
     }
 }
 

@@ -17,8 +17,9 @@ pub mod functions {
         let angles = sin(a) + cos(a) + tan(a) + asin(0.9 * a) + acos(0.9 * a) + atan(a);
         let hyperbolic = sinh(a) + cosh(a) + asinh(a) + acosh(b + 1.5) + atanh(0.9 * a);
         let logarithms = expm1(a) + log1p(b) + log2(b + 0.1) + log10(b + 0.1) + logit(b, eps = 0.01) + erf(a);
+        let special = lgamma(b + 0.2) + digamma(b + 0.2) + erfinv(0.9 * a);
         let steps = floor(a) + ceil(a) + round(4.0 * a) + trunc(4.0 * a);
-        mean(angles + hyperbolic + logarithms + 0.1 * steps)
+        mean(angles + hyperbolic + logarithms + special + 0.1 * steps)
     }
 
     pub fn choices(x: Tensor<f32, _, 4>, y: Tensor<f32, _, 4>) -> _ {

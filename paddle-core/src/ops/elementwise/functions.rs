@@ -73,6 +73,9 @@ macro_rules! with_functions {
             /// The hyperbolic cosine.
             function cosh Cosh [ROUNDING, ROUNDING] |x| x.cosh(), slope X |x| x.sinh();
 
+            /// The digamma function, the derivative of the logarithm of `|Γ(x)|`.
+            function digamma Digamma [ACCUMULATING, ACCUMULATING] in (0.3, 8.0); |x| x.digamma(), slope X |x| x.trigamma();
+
             /// `x`, and `alpha (eˣ - 1)` where `x` is negative: Clevert, Unterthiner and Hochreiter (2015).
             activation elu Elu(; alpha: Number = 1.0 "") [ROUNDING, ROUNDING]
                 |x| T::select(x.above(T::of(0.0)), x, alpha * x.exp_m1()),
@@ -81,6 +84,10 @@ macro_rules! with_functions {
             /// The error function, `2/√π ∫₀ˣ exp(-t²) dt`.
             function erf Erf [ROUNDING, ACCUMULATING] in (-3.0, 3.0);
                 |x| x.erf(), slope X |x| T::of(FRAC_2_SQRT_PI) * (-x * x).exp();
+
+            /// The inverse of the error function; infinite at -1 and 1, and not a number beyond.
+            function erfinv ErfInv [ACCUMULATING, ACCUMULATING] in (-0.9, 0.9);
+                |x| x.erf_inv(), slope Out |y| T::of(1.0 / FRAC_2_SQRT_PI) * (y * y).exp();
 
             /// `eˣ`.
             activation exp Exp [ROUNDING, EXACT] |x| x.exp(), slope Out |y| y;
@@ -128,6 +135,9 @@ macro_rules! with_functions {
             /// `x`, and `alpha · x` where `x` is negative; its derivative at 0 is 1.
             activation leaky_relu LeakyRelu(; alpha: Number = 0.02 "") [ROUNDING, ROUNDING]
                 |x| T::select(x.above(T::of(0.0)), x, alpha * x), slope X |x| T::select(x.below(T::of(0.0)), alpha, T::of(1.0));
+
+            /// The logarithm of `|Γ(x)|`, the gamma function, which is `(x - 1)!` of whole numbers.
+            function lgamma LnGamma [ACCUMULATING, ACCUMULATING] in (0.3, 8.0); |x| x.ln_gamma(), slope X |x| x.digamma();
 
             /// The natural logarithm.
             function log Log [ROUNDING, ROUNDING] in (0.1, 8.0); |x| x.ln(), slope X |x| T::of(1.0) / x;

@@ -3,6 +3,8 @@
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Sub};
 
+use super::special;
+
 /// The numbers that formulas are written for: `f32`, `f64`, the vectorised numbers of a backend, and numbers of the text that
 /// a backend compiles for its device. What compares them is a method, since such a text has no `bool` when it is written.
 ///
@@ -174,6 +176,30 @@ pub trait Real:
         // √(2/π) = 2/√π · 1/√2, and (1 + tanh u) / 2 = sigmoid(2u).
         let inner = self * (Self::of(1.0) + Self::of(0.044715) * self * self);
         self * (Self::of(2.0 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2) * inner).sigmoid()
+    }
+
+    /// `ln |Γ(x)|`, infinite at 0, -1, -2, ….
+    #[inline(always)]
+    fn ln_gamma(self) -> Self {
+        special::ln_gamma(self)
+    }
+
+    /// The derivative of [`ln_gamma`](Real::ln_gamma).
+    #[inline(always)]
+    fn digamma(self) -> Self {
+        special::digamma(self)
+    }
+
+    /// The derivative of [`digamma`](Real::digamma).
+    #[inline(always)]
+    fn trigamma(self) -> Self {
+        special::trigamma(self)
+    }
+
+    /// The inverse of [`erf`](Real::erf): infinite at 1 and -1, and not a number beyond.
+    #[inline(always)]
+    fn erf_inv(self) -> Self {
+        special::erf_inv(self)
     }
 }
 

@@ -118,6 +118,12 @@ FUNCTIONS = {
         paddle.rsqrt(paddle.abs(x) + 0.1),
         paddle.atan2(x, x + 2),
     ),
+    "gamma_and_inverse_error_function": lambda x: (
+        paddle.lgamma(3 * x),
+        paddle.digamma(paddle.abs(x) + 0.1),
+        paddle.digamma(-0.3 - 0.4 * paddle.nn.functional.sigmoid(x)),
+        paddle.erfinv(0.99 * paddle.tanh(x)),
+    ),
 }
 
 
