@@ -54,10 +54,11 @@ pub(crate) fn cargo(name: &str, rest: &str, args: &[&str]) -> Output {
     let (target, package) = (target(), package_folder(name));
     let (root, models) =
         (Path::new(TESTS).parent().expect("a folder of the project"), Path::new(TESTS).join("crates/models"));
-    // The features are those of the tests' own manifest, and so of trybuild: others would build everything once more.
+    // These and their features are what the tests' own manifest asks for, and so trybuild: others would build everything once more.
     let manifest = format!(
         "[workspace]\n[package]\nname = \"{name}\"\nedition = \"2024\"\npublish = false\nautobins = false\n\
-         [dependencies]\n{PACKAGE} = {{ path = {root:?}, features = [\"cluster\", \"include\", \"language\"] }}\n\
+         [dependencies]\nbytes = \"1\"\nserde = {{ version = \"1\", features = [\"derive\"] }}\n\
+         {PACKAGE} = {{ path = {root:?}, features = [\"cluster\", \"include\", \"language\"] }}\n\
          models = {{ path = {models:?} }}\n{rest}"
     );
     // Not copied: the copy of a file that cannot be written could not be written the next time.
