@@ -170,6 +170,26 @@ def edit_distance_normalized(fed):
     return operator("edit_distance", inputs, {"Out": "float32", "SequenceNum": "int64"}, normalized=True)
 
 
+def decoding(name, lengths, labels, batch=-1, **attributes):
+    """The most probable labels of padded sequences, with their scores."""
+
+    def build(fed):
+        longest = max(lengths) + 1
+        inputs = {
+            "Input": fed("emission", floats(len(lengths), longest, labels), shape=[batch, longest, labels]),
+            "Transition": fed("transition", floats(labels, labels), shape=[labels, labels]),
+            "Length": fed("length", np.array(lengths, "int64"), shape=[batch]),
+        }
+        return operator("viterbi_decode", inputs, {"Scores": "float32", "Path": "int64"}, **attributes)
+
+    build.__name__ = name
+    return case(build)
+
+
+decoding("viterbi_decode", [3, 1, 6, 4], 5, include_bos_eos_tag=True)
+decoding("viterbi_decode_without_ends", [2, 5, 5], 3, batch=3, include_bos_eos_tag=False)
+
+
 CHUNKS = {
     "Precision": "float32",
     "Recall": "float32",

@@ -146,7 +146,7 @@ impl Reading<'_, '_> {
     }
 
     /// The length of the longest sequence as a size.
-    fn longest_of(&mut self, x: VarId) -> Result<Dim, Fault> {
+    pub(super) fn longest_of(&mut self, x: VarId) -> Result<Dim, Fault> {
         let mut at = self.at();
         let lengths = at.emit(SequenceLength, &[x])?;
         let lengths = at.emit(RowsToAxis, &[lengths])?;

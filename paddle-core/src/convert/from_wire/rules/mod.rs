@@ -58,6 +58,7 @@ mod squeeze_flatten;
 mod trees_and_windows;
 mod updates;
 mod varying_sizes;
+mod viterbi;
 mod volumes;
 mod yolo_box;
 
@@ -126,6 +127,7 @@ fn rule(name: &str) -> Option<Rule> {
         "softmax_with_cross_entropy" | "softmax_with_cross_entropy_grad"    => |x| x.softmax_with_cross_entropy(),
         "crf_decoding"                                                      => |x| x.crf_decoding(),
         "linear_chain_crf"                                                  => |x| x.linear_chain_crf(),
+        "viterbi_decode"                                                    => |x| x.viterbi_decode(),
         "cross_entropy2"                                                    => |x| x.cross_entropy2(),
         "lookup_table" | "lookup_table_v2"                                  => |x| x.lookup_table(),
         "top_k" | "top_k_v2" | "argsort"                                    => |x| x.top_k(),

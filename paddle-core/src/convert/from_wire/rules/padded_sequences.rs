@@ -43,7 +43,7 @@ impl At<'_> {
     }
 
     /// A value with the rows of sequences, as others know it.
-    fn of_batch(&mut self, value: VarId, sequences: &Unpadded) -> Result<VarId, Fault> {
+    pub(super) fn of_batch(&mut self, value: VarId, sequences: &Unpadded) -> Result<VarId, Fault> {
         if sequences.is_fixed { self.emit(RowsToAxis, &[value]) } else { Ok(value) }
     }
 }
