@@ -256,3 +256,31 @@ class lstm_fixed_batch(nn.Layer):
     def forward(self, x):
         y, (h, c) = self.r(x)
         return y, h, c
+
+
+def words_and_lengths(rows, spec):
+    """Sentences of up to 8 words, one of them with all."""
+    draw = np.random.RandomState(rows)
+    if spec.name == "x":
+        return draw.randint(0, 10, (rows, 8)).astype("int64")
+    lengths = draw.randint(1, 9, rows).astype("int64")
+    lengths[-1] = 8
+    return lengths
+
+
+@model(S(None, None, dtype="int64"), S(None, dtype="int64", name="length"), feeds=words_and_lengths)
+class tagger(nn.Layer):
+    """Labels of words, with a conditional random field between neighbours."""
+
+    def __init__(self):
+        super().__init__()
+        self.e = nn.Embedding(10, 6)
+        self.r = nn.GRU(6, 8, direction="bidirect")
+        self.f = nn.Linear(16, 7)
+        self.between = self.create_parameter([7, 7], default_initializer=nn.initializer.Normal())
+        self.decoder = paddle.text.ViterbiDecoder(self.between)
+
+    def forward(self, x, length):
+        y, _ = self.r(self.e(x), sequence_length=length)
+        score, path = self.decoder(self.f(y), length)
+        return score, path
