@@ -39,6 +39,7 @@ def executor(prefix):
         found = exe.run(program, feed=dict(zip(feeds, tensors)), fetch_list=fetches, return_numpy=False)
         return [(np.asarray(tensor), tensor.lod()) for tensor in found]
 
+    on.names = feeds
     return on
 
 
@@ -62,6 +63,7 @@ def predictor(prefix, is_optimised=True):
         handles = [run.get_output_handle(name) for name in run.get_output_names()]
         return [(handle.copy_to_cpu(), handle.lod()) for handle in handles]
 
+    on.names = run.get_input_names()
     return on
 
 
@@ -154,4 +156,5 @@ def main():
             batch = []
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -5,7 +5,7 @@ use super::At;
 use crate::convert::error::Fault;
 use crate::convert::types::product;
 use crate::ops::{
-    AxisToRows, BinaryKind, Cast, Concat, Reduce, ReduceKind, RowNumbers, SequenceExpandAs, TopK,
+    AxisToRows, BinaryKind, Cast, Concat, CumSum, Reduce, ReduceKind, RowNumbers, SequenceExpandAs, TopK,
     made_sequences,
 };
 use crate::program::{DType, Dim, VarId};
@@ -40,10 +40,18 @@ impl At<'_> {
         self.emit(Reduce { kind: ReduceKind::Sum, axes, keep_dim: false }, &[ones])
     }
 
-    /// The places of a list of truth values, those where it holds in front, for each row.
+    /// The places of a list of truth values, those where it holds in front and in order, for each row.
+    ///
+    /// What is sorted differs from place to place where it holds, as PaddlePaddle's `argsort` may put equal elements in any
+    /// order: the first of these places gets the number of all places, the next one 1 less.
     pub(in crate::convert) fn places_of(&mut self, truth: VarId) -> Result<VarId, Fault> {
-        let numbers = self.emit(Cast { dtype: DType::F32 }, &[truth])?;
-        Ok(self.emit_all(TopK { k: None, axis: 1, largest: true }, &[numbers], 2)?[1])
+        let all = self.ty(truth).dims[0].clone();
+        let ones = self.emit(Cast { dtype: DType::I64 }, &[truth])?;
+        let before = self.emit(CumSum { axis: 1, exclusive: true, reverse: false }, &[ones])?;
+        let all = self.size_as(&all, DType::I64)?;
+        let left = self.binary(BinaryKind::Sub, all, before)?;
+        let key = self.binary(BinaryKind::Mul, left, ones)?;
+        Ok(self.emit_all(TopK { k: None, axis: 1, largest: true }, &[key], 2)?[1])
     }
 
     /// The first places of each row, as many as `counts` says.
@@ -71,7 +79,7 @@ impl At<'_> {
         }
         let Some(place) = self.flat_places_where(truth)? else { return Ok(None) };
         let (mut rest, mut columns) = (place, Vec::new());
-        for size in ty.dims.iter().rev() {
+        for size in ty.dims[1..].iter().rev() {
             let size = self.size_as(size, DType::I64)?;
             let size = self.shaped(size, Vec::new())?;
             let outer = self.binary(BinaryKind::FloorDiv, rest, size)?;
@@ -80,8 +88,13 @@ impl At<'_> {
             columns.push(self.shaped(own, vec![Dim::from(1)])?);
             rest = outer;
         }
+        columns.push(self.shaped(rest, vec![Dim::from(1)])?);
         columns.reverse();
-        self.emit(Concat { axis: 1 }, &columns).map(Some)
+        // PaddlePaddle does not join values of which none has elements.
+        match columns[..] {
+            [column] => Ok(Some(column)),
+            _ => self.emit(Concat { axis: 1 }, &columns).map(Some),
+        }
     }
 
     /// The same places, counted through all axes: i64 `[tokens]`.

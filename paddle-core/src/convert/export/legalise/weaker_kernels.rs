@@ -128,8 +128,8 @@ impl Legaliser<'_> {
         };
         let mut inputs = self.names(&operator.inputs);
         if let Some(narrow) = operator.inputs.iter().find(|var| !is_whole(var)) {
-            let Some(whole) = operator.inputs.iter().find(|var| is_whole(var)).map(|&var| self.name(var))
-            else {
+            let whole = operator.inputs.iter().find(|var| is_whole(var)).map(|&var| self.name(var));
+            let Some(whole) = whole.or_else(|| self.whole_of_two(at, operator)) else {
                 let shape = program.show(program.ty(*narrow));
                 let reason = format!(
                     "PaddlePaddle's operator needs values of one shape, but this has {shape} for {}",
@@ -155,5 +155,28 @@ impl Legaliser<'_> {
         }
         self.push(at, desc);
         Ok(())
+    }
+    /// A value of the shape of the result: the sum of two inputs that give this shape together. Only its shape is used.
+    fn whole_of_two(&mut self, at: usize, operator: &Operator) -> Option<String> {
+        let program = self.program;
+        let out = program.ty(operator.outputs[0]);
+        let shape = program.shape(out);
+        let dim = |var: VarId, from_last: usize| {
+            let dims = program.shape(program.ty(var));
+            dims.len().checked_sub(1 + from_last).map(|axis| dims[axis].clone())
+        };
+        let is_given = |pair: &[VarId; 2]| {
+            shape
+                .iter()
+                .rev()
+                .enumerate()
+                .all(|(k, size)| pair.iter().any(|&var| dim(var, k).as_ref() == Some(size)))
+        };
+        let inputs = &operator.inputs;
+        let pairs = (0..inputs.len()).flat_map(|k| (0..k).map(move |j| [inputs[j], inputs[k]]));
+        let pair = pairs.into_iter().find(is_given)?;
+        let terms = pair.map(|var| self.cast(at, self.name(var), program.ty(var), DType::F32));
+        let sum = Binary { kind: BinaryKind::Add };
+        Some(self.emit(at, sum, &[&terms[0], &terms[1]], &out.with_dtype(DType::F32)))
     }
 }
