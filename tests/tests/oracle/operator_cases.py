@@ -171,13 +171,15 @@ def edit_distance_normalized(fed):
 
 
 def decoding(name, lengths, labels, batch=-1, **attributes):
-    """The most probable labels of padded sequences, with their scores."""
+    """The most probable labels of padded sequences, with their scores. Some labels may not follow one another, or end."""
 
     def build(fed):
         longest = max(lengths) + 1
+        transition = floats(labels, labels)
+        transition[labels - 2, 0] = transition[0, 1] = -1e4
         inputs = {
             "Input": fed("emission", floats(len(lengths), longest, labels), shape=[batch, longest, labels]),
-            "Transition": fed("transition", floats(labels, labels), shape=[labels, labels]),
+            "Transition": fed("transition", transition, shape=[labels, labels]),
             "Length": fed("length", np.array(lengths, "int64"), shape=[batch]),
         }
         return operator("viterbi_decode", inputs, {"Scores": "float32", "Path": "int64"}, **attributes)

@@ -156,6 +156,7 @@ impl Legaliser<'_> {
         self.push(at, desc);
         Ok(())
     }
+
     /// A value of the shape of the result: the sum of two inputs that give this shape together. Only its shape is used.
     fn whole_of_two(&mut self, at: usize, operator: &Operator) -> Option<String> {
         let program = self.program;

@@ -4,8 +4,8 @@ use super::padded_sequences::LACK;
 use crate::convert::draft::At;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::ops::{
-    BinaryKind, Concat, CrfDecoding, Fill, Gather, Number, OneHot, PoolType, Reduce, ReduceKind, SequencePad,
-    SequencePool, SequenceWindow,
+    BinaryKind, Compare, CompareKind, Concat, CrfDecoding, Fill, Gather, Number, PoolType, Select,
+    SequencePad, SequencePool, SequenceWindow, TakeAlongAxis,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -22,7 +22,7 @@ impl Reading<'_, '_> {
         };
         let Some(labels) = known.filter(|&labels| !has_ends || labels >= 2) else {
             return self
-                .lacks("the number of its labels is not known, or is less than two that start and end");
+                .lacks("the number of its labels is not known, or there are not two that start and end");
         };
         let mut at = self.at();
         if at.draft.program.shape(at.ty(emission)).len() != 3 {
@@ -59,7 +59,8 @@ impl At<'_> {
     }
 
     /// What the labels of each sequence count together: for each token its label, and the step to it from the label before,
-    /// or from the start; for the last one the end, too.
+    /// or from the start; for the last one the end, too. What is forbidden may count -∞, so nothing is multiplied
+    /// by 0, as PaddlePaddle does, whose paths are then not the best ones.
     fn score_of(
         &mut self,
         path: VarId,
@@ -74,20 +75,21 @@ impl At<'_> {
         let before = self.shaped(before, Vec::new())?;
         let steps = self.emit(Gather { axis: 0 }, &[transition, before])?;
 
+        let counted = self.binary(BinaryKind::Add, emission, steps)?;
+        let column = self.shaped(path, vec![Dim::from(1)])?;
+        let counted = self.emit(TakeAlongAxis { axis: 1 }, &[counted, column])?;
+
         let of_tokens = Type { rows: self.ty(path).rows, ..Type::new(dtype, [1]) };
         let ones = self.emit(Fill { value: Number::Float(1.0), ty: of_tokens }, &[])?;
-        let has_next = self.emit(SequenceWindow { start: 1, length: 1, pad_value: 0.0 }, &[ones])?;
-        let is_last = self.scaled(has_next, -1.0, 1.0)?;
+        let next = self.emit(SequenceWindow { start: 1, length: 1, pad_value: 0.0 }, &[ones])?;
+        let zero = self.number(0.0, dtype)?;
+        let is_last = self.emit(Compare { kind: CompareKind::Equal }, &[next, zero])?;
         let end = self.part(transition, 0, 1, 1)?;
         let end = self.shaped(end, vec![Dim::from(labels)])?;
-        let ends = self.binary(BinaryKind::Mul, is_last, end)?;
-
-        let counted = self.binary(BinaryKind::Add, emission, steps)?;
-        let counted = self.binary(BinaryKind::Add, counted, ends)?;
-        let chosen = OneHot { depth: Dim::from(labels), dtype, allow_out_of_range: false };
-        let chosen = self.emit(chosen, &[path])?;
-        let chosen = self.binary(BinaryKind::Mul, counted, chosen)?;
-        let each = self.emit(Reduce { kind: ReduceKind::Sum, axes: vec![1], keep_dim: true }, &[chosen])?;
+        let end = self.emit(Gather { axis: 0 }, &[end, path])?;
+        let end = self.shaped(end, vec![Dim::from(1)])?;
+        let end = self.emit(Select, &[is_last, end, zero])?;
+        let each = self.binary(BinaryKind::Add, counted, end)?;
         let score = self.emit(SequencePool { pooltype: PoolType::Sum, pad_value: 0.0 }, &[each])?;
         self.shaped(score, Vec::new())
     }
