@@ -274,3 +274,20 @@ fn rows_of_a_fixed_number() {
     assert!(text.contains("rows rows = 1"), "{text}");
     assert!(text.contains("i64[rows.kept]"), "{text}");
 }
+
+/// PaddlePaddle's sort may put equal elements in any order, so places where something holds are sorted by keys that differ.
+#[test]
+fn chosen_places_are_sorted_by_keys_that_differ() {
+    let chosen = OpDesc::new("where_index").with_input("Condition", ["x"]).with_output("Out", ["out"]);
+    let out = var("out", VarKind::Int64, &[-1, 1]);
+    let text = read(&network(&[var("x", VarKind::Bool, &[20])], &[out], &[chosen], &["out"]));
+    for line in [
+        "cumsum: i64[rows, 20] = cumsum(cast, axis=1, exclusive=true)",
+        "elementwise_sub: i64[rows, 20] = elementwise_sub(cast_1, cumsum)",
+        "elementwise_mul: i64[rows, 20] = elementwise_mul(elementwise_sub, cast)",
+        "argsort(elementwise_mul, axis=1, descending=true)",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(!text.contains("concat"), "{text}");
+}

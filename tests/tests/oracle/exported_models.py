@@ -5,7 +5,6 @@ wrote, `EXPORTS` what `tests/load.rs` made of it. Each model has a process of it
 """
 
 import os
-import signal
 import sys
 
 import numpy as np
@@ -29,24 +28,16 @@ def differs(load, prefix, folder):
 
 
 def answer(load, prefix, folder):
-    """What is said of a model, by a process of its own, or how that ended."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(read)
-        signal.alarm(run.SECONDS)
+    """What is said of a model, or how the process ended."""
+
+    def say(out):
         try:
-            said = differs(load, prefix, folder)
+            out.write(differs(load, prefix, folder))
         except Exception as error:
-            said = f"{type(error).__name__}: {str(error).strip()[-300:]}"
-        with os.fdopen(write, "w") as out:
-            out.write(said)
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as out:
-        said = out.read()
-    _, status = os.waitpid(child, 0)
-    return said or f"the process ended, {os.waitstatus_to_exitcode(status)}"
+            out.write(f"{type(error).__name__}: {str(error).strip()[-300:]}")
+
+    said, how = run.alone(say)
+    return said or f"the process ended: {how}"
 
 
 def main(models, exports, api="executor"):

@@ -116,8 +116,8 @@ def answers(load, prefix, batches):
             yield ["error " + " / ".join(line for line in str(error).split("\n") if line.strip())]
 
 
-def answer(load, prefix, batches):
-    """Writes the answers, in a process of its own; for each batch at which that ends, how it did."""
+def alone(say):
+    """What a function writes to the file that it gets, in a process of its own, and how that ended."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -125,17 +125,26 @@ def answer(load, prefix, batches):
         os.dup2(2, 1)  # What the kernels say is no answer.
         signal.alarm(SECONDS)  # Some passes never end.
         with os.fdopen(write, "w") as out:
-            for lines in answers(load, prefix, batches):
-                out.write("".join(line + "\n" for line in lines) + "\n")
-                out.flush()
+            say(out)
         os._exit(0)
     os.close(write)
     with os.fdopen(read) as out:
         text = out.read()
     _, status = os.waitpid(child, 0)
+    return text, signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else f"status {status}"
+
+
+def answer(load, prefix, batches):
+    """Writes the answers; for each batch at which the process ends, how it did."""
+
+    def say(out):
+        for lines in answers(load, prefix, batches):
+            out.write("".join(line + "\n" for line in lines) + "\n")
+            out.flush()
+
+    text, how = alone(say)
     sys.stdout.write(text)
     for _ in range(len(batches) - text.split("\n")[:-1].count("")):
-        how = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else f"status {status}"
         sys.stdout.write(f"error the process ended: {how}\n\n")
     sys.stdout.flush()
 

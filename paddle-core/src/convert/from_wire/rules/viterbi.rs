@@ -60,7 +60,7 @@ impl At<'_> {
 
     /// What the labels of each sequence count together: for each token its label, and the step to it from the label before,
     /// or from the start; for the last one the end, too. What is forbidden may count -∞, so nothing is multiplied
-    /// by 0, as PaddlePaddle does, whose paths are then not the best ones.
+    /// by 0.
     fn score_of(
         &mut self,
         path: VarId,
