@@ -1,6 +1,7 @@
 //! The factors of a product: matrices in memory, and what panels of a right factor are packed from.
 #![allow(unsafe_code, reason = "reads and writes matrices through raw pointers")]
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use crate::cpu::isa::Isa;
@@ -131,7 +132,7 @@ const LINE: usize = 16;
 impl<T: Factor> Turned<T> {
     /// The elements that `columns` columns take, of so many elements each.
     pub(in super::super) fn size(columns: usize, depth: usize) -> usize {
-        // Behind the last row is what a register may read with it.
+        // A register that begins inside of the last row may end behind it.
         Self::row(columns).saturating_mul(depth).saturating_add(LINE)
     }
 
@@ -150,8 +151,12 @@ impl<T: Factor> Turned<T> {
         to: *mut T,
     ) -> Self {
         let row = Self::row(columns);
-        // SAFETY: the caller's; rows are whole registers.
-        unsafe { of.transposed().pack_on(isa, to, row, 0..depth, 0..columns) };
+        // SAFETY: the caller's; rows are whole registers, and there is a line behind them.
+        unsafe {
+            of.transposed().pack_on(isa, to, row, 0..depth, 0..columns);
+            std::slice::from_raw_parts_mut(to.add(depth * row).cast::<MaybeUninit<T>>(), LINE)
+                .fill(MaybeUninit::new(T::ZERO));
+        }
         Turned { start: to.cast_const(), row }
     }
 
