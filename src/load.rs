@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use paddle_core::convert::{
-    ConvertError, Fault, OnnxModel, element, load_onnx_to_train, load_params, load_saved, load_to_train,
+    ConvertError, Fault, OnnxModel, decode_program, element, load_onnx_to_train, load_params, load_saved,
+    load_to_train,
 };
 use paddle_core::memory::{OutOfMemory, TryGrow};
 use paddle_core::model_files::{
@@ -24,7 +25,7 @@ use crate::files::{FileError, FileFault, Load, LoadReport};
 use crate::network::{Dynamic, Network};
 use crate::parameters::Parameters;
 
-/// Loads a model that PaddlePaddle saved, from the bytes of its `.pdmodel` and of its `.pdiparams`:
+/// Loads a model that PaddlePaddle saved, from the bytes of its `.pdmodel` or `.json` and of its `.pdiparams`:
 /// [`Network::load`] for files that are in memory. The feature `models` enables it.
 ///
 /// # Errors
@@ -41,7 +42,7 @@ pub fn load_inference_model(
     pdmodel: &[u8],
     pdiparams: &[u8],
 ) -> Result<(Network<Dynamic>, Parameters), Error> {
-    let (program, records) = of_desc(&ProgramDesc::decode(pdmodel)?, pdiparams)?;
+    let (program, records) = of_desc(&decode_program(pdmodel)?, pdiparams)?;
     with_values(program, &records)
 }
 
@@ -63,7 +64,7 @@ pub fn load_onnx(model: &[u8]) -> Result<(Network<Dynamic>, Parameters), Error> 
 }
 
 impl Network<Dynamic> {
-    /// The file `.pdmodel`, `.onnx` or `__model__` that a path means, as [`load`](Self::load) takes it. It need not exist, unless the path is a
+    /// The file `.pdmodel`, `.onnx`, `.json` or `__model__` that a path means, as [`load`](Self::load) takes it. It need not exist, unless the path is a
     /// folder.
     ///
     /// ```
@@ -287,7 +288,7 @@ fn read(path: &Path) -> Result<Vec<u8>, FileError> {
 
 /// The program in a file.
 pub(crate) fn decoded(path: &Path) -> Result<ProgramDesc, FileError> {
-    ProgramDesc::decode(&read(path)?).map_err(|error| of_file(error, path))
+    decode_program(&read(path)?).map_err(|error| of_file(error, path))
 }
 
 fn of_desc(desc: &ProgramDesc, pdiparams: &[u8]) -> Result<(Program, BTreeMap<String, TensorRecord>), Error> {

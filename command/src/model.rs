@@ -10,7 +10,6 @@ use paddle::core::model_files::{
 };
 use paddle::core::ops::Program;
 use paddle::core::text;
-use paddle::core::wire::ProgramDesc;
 use paddle::core::wire::onnx::ModelProto;
 use paddle::files::FileError;
 use paddle::{Dynamic, Load, Network, Parameters};
@@ -78,7 +77,7 @@ impl Model {
         match Self::content(&file)? {
             Content::Text(text) => text::parse(&text).map_err(|error| Failure::of(&file, error)),
             Content::Wire(bytes) => {
-                let desc = ProgramDesc::decode(&bytes).map_err(|error| Failure::of(&file, error))?;
+                let desc = convert::decode_program(&bytes).map_err(|error| Failure::of(&file, error))?;
                 convert::load(&desc).map_err(|error| Failure::of(&file, error))
             }
             Content::Onnx(bytes) => {

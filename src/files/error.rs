@@ -175,8 +175,6 @@ pub enum FileFault {
         /// The number of its models.
         found: usize,
     },
-    /// It is a program in the form that PaddlePaddle has from version 3 on, `.json`, which is not read.
-    LaterForm,
     /// There is no memory for the content of the file.
     OutOfMemory(OutOfMemory),
 }
@@ -348,11 +346,12 @@ impl fmt::Display for FileFault {
             Self::Wire(error) => write!(f, "{error}"),
             #[cfg(feature = "models")]
             Self::Pickle(error) => write!(f, "{error}"),
-            Self::Models { found: 0 } => f.write_str("has no file `.pdmodel`, `.onnx` or `__model__`"),
-            Self::Models { found } => {
-                write!(f, "has {found} files `.pdmodel`, `.onnx` or `__model__`; name one of them")
+            Self::Models { found: 0 } => {
+                f.write_str("has no file `.pdmodel`, `.onnx`, `.json` or `__model__`")
             }
-            Self::LaterForm => write!(f, "{}", ModelFileFault::LaterForm),
+            Self::Models { found } => {
+                write!(f, "has {found} files `.pdmodel`, `.onnx`, `.json` or `__model__`; name one of them")
+            }
             Self::OutOfMemory(error) => write!(f, "{error}"),
         }
     }
@@ -369,7 +368,6 @@ impl From<ModelFileError> for FileError {
         let fault = match fault {
             ModelFileFault::OutOfMemory(error) => FileFault::OutOfMemory(error),
             ModelFileFault::Models { found } => FileFault::Models { found },
-            ModelFileFault::LaterForm => FileFault::LaterForm,
             ModelFileFault::Truncated { tensor, end, length } => FileFault::Truncated { tensor, end, length },
             ModelFileFault::Location { tensor, why } => FileFault::Location { tensor, why },
             ModelFileFault::Read(error) => FileFault::read(error),
@@ -404,7 +402,6 @@ impl Error for FileError {
             | FileFault::Trainings { .. }
             | FileFault::Updater { .. }
             | FileFault::Models { .. }
-            | FileFault::LaterForm
             | FileFault::Name { .. } => None,
         }
     }

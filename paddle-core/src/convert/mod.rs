@@ -61,6 +61,7 @@
 //! | `budget.rs` | the memory that reading may take |
 //! | `ours/` | our dialect → programs |
 //! | `from_wire/` | PaddlePaddle's dialect → programs |
+//! | `from_pir/` | PaddlePaddle's `model.json` → PaddlePaddle's dialect |
 //! | `from_wire/narrow_types.rs` | element types that are narrower than ours |
 //! | `from_wire/variables.rs` | parameters and inputs, and the types that variables declare |
 //! | `from_wire/unsupported.rs` | reading on behind faults, so that all of them are listed |
@@ -88,6 +89,8 @@ mod export;
 #[cfg(feature = "read")]
 mod from_onnx;
 #[cfg(feature = "read")]
+mod from_pir;
+#[cfg(feature = "read")]
 mod from_wire;
 mod ours;
 mod parameter_options;
@@ -104,6 +107,8 @@ pub use error::{ConvertError, Fault, VariableFault, WirePlace};
 pub use export::{Export, ExportError, LegaliseError, export, legalise};
 #[cfg(feature = "read")]
 pub use from_onnx::{OnnxModel, load_onnx, load_onnx_to_train};
+#[cfg(feature = "read")]
+pub use from_pir::decode_program;
 #[cfg(feature = "read")]
 pub use from_wire::{Unsupported, from_wire, is_known, load, load_params, load_saved, load_to_train};
 pub use ours::from_ours;

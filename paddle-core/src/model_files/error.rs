@@ -28,8 +28,6 @@ pub enum ModelFileFault {
         /// The number of its models.
         found: usize,
     },
-    /// It is a program in the form that PaddlePaddle has from version 3 on, `.json`, which is not read.
-    LaterForm,
     /// The file ends within a tensor.
     Truncated {
         /// The name of the tensor.
@@ -66,14 +64,12 @@ impl fmt::Display for ModelFileFault {
         match self {
             Self::Read(error) => write!(f, "cannot be read: {error}"),
             Self::OutOfMemory(error) => write!(f, "{error}"),
-            Self::Models { found: 0 } => f.write_str("has no file `.pdmodel`, `.onnx` or `__model__`"),
-            Self::Models { found } => {
-                write!(f, "has {found} files `.pdmodel`, `.onnx` or `__model__`; name one of them")
+            Self::Models { found: 0 } => {
+                f.write_str("has no file `.pdmodel`, `.onnx`, `.json` or `__model__`")
             }
-            Self::LaterForm => f.write_str(
-                "is a program in the form `.json` of PaddlePaddle 3, which is not read: with `FLAGS_enable_pir_api=0` in the environment, \
-                 PaddlePaddle saves a `.pdmodel`",
-            ),
+            Self::Models { found } => {
+                write!(f, "has {found} files `.pdmodel`, `.onnx`, `.json` or `__model__`; name one of them")
+            }
             Self::Truncated { tensor, end, length } => write!(
                 f,
                 "the file ends within tensor `{tensor}`: it has {length} bytes, but that tensor ends at byte {end}"
@@ -91,7 +87,6 @@ impl Error for ModelFileError {
             ModelFileFault::Read(error) => Some(error),
             ModelFileFault::OutOfMemory(error) => Some(error),
             ModelFileFault::Models { .. }
-            | ModelFileFault::LaterForm
             | ModelFileFault::Truncated { .. }
             | ModelFileFault::Location { .. } => None,
         }

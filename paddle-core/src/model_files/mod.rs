@@ -68,48 +68,52 @@ impl FileSystem for System {
 }
 
 /// The file that a path means: the only model of a folder, the path itself if it has the name of a model, or else the path with the
-/// extension of one behind it, `.onnx` if there is such a file and none `.pdmodel`. It need not exist, unless the path is a folder.
+/// extension of one behind it, the first of `.pdmodel`, `.onnx` and `.json` that there is. It need not exist, unless the path is a folder.
+///
+/// Many files are called `.json`. In a folder without other models, those are meant that have the values of parameters beside them, and
+/// if none has, any.
 ///
 /// # Errors
-/// If the path is a folder that cannot be read, or has no model or several, or if a model is in a form that is not read.
+/// If the path is a folder that cannot be read, or has no model or several.
 pub fn file_of(path: &Path, files: &impl FileSystem) -> Result<PathBuf, ModelFileError> {
     if files.metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
         let names = files.names(path).map_err(|error| ModelFileFault::Read(error).of(path))?;
-        let named = names.iter().map(|name| path.join(name)).filter(|file| is_model(file));
         let is_file = |file: &PathBuf| files.metadata(file).is_ok_and(|metadata| metadata.is_file());
-        let models: Vec<PathBuf> = named.filter(is_file).collect();
-        return match <[PathBuf; 1]>::try_from(models) {
-            Ok([model]) => Ok(model),
-            Err(models)
-                if models.is_empty()
-                    && names.iter().any(|name| is_of_later_form(&path.join(name), files)) =>
-            {
-                Err(ModelFileFault::LaterForm.of(path))
-            }
-            Err(models) => Err(ModelFileFault::Models { found: models.len() }.of(path)),
-        };
+        let (texts, mut models): (Vec<PathBuf>, Vec<PathBuf>) = names
+            .iter()
+            .map(|name| path.join(name))
+            .filter(|file| is_model(file) && is_file(file))
+            .partition(|file| is_text(file));
+        if models.is_empty() {
+            let has_values = |file: &&PathBuf| is_file(&values_beside(file));
+            models = texts.iter().filter(has_values).cloned().collect();
+        }
+        if models.is_empty() {
+            models = texts;
+        }
+        return <[PathBuf; 1]>::try_from(models)
+            .map(|[model]| model)
+            .map_err(|models| ModelFileFault::Models { found: models.len() }.of(path));
     }
     if is_model(path) {
         return Ok(path.to_path_buf());
     }
-    let [pdmodel, onnx] = ["pdmodel", "onnx"].map(|extension| with_extension(path, extension));
-    let is_there = |path: &Path| files.metadata(path).is_ok();
-    let later = with_extension(path, "json");
-    if !is_there(&pdmodel) && !is_there(&onnx) && is_of_later_form(&later, files) {
-        return Err(ModelFileFault::LaterForm.of(&later));
-    }
-    Ok(if !is_there(&pdmodel) && is_there(&onnx) { onnx } else { pdmodel })
+    let named = ["pdmodel", "onnx", "json"].map(|extension| with_extension(path, extension));
+    let found = named.iter().find(|path| files.metadata(path).is_ok());
+    Ok(found.unwrap_or(&named[0]).clone())
 }
 
-/// Whether a file is a program as PaddlePaddle 3 saves it, `.json`, with values beside it.
-fn is_of_later_form(file: &Path, files: &impl FileSystem) -> bool {
-    has_extension(file, "json")
-        && [file, &values_beside(file)].iter().all(|path| files.metadata(path).is_ok())
-}
-
-/// Whether a path has the name of a model: `.pdmodel`, `.onnx`, or what PaddlePaddle called it before, `__model__`.
+/// Whether a path has the name of a model: `.pdmodel`, `.onnx`, `.json`, which PaddlePaddle saves from version 3 on, or what it called
+/// models at first, `__model__`.
 pub fn is_model(path: &Path) -> bool {
-    has_extension(path, "pdmodel") || has_extension(path, "onnx") || has_no_name_of_its_own(path)
+    has_extension(path, "pdmodel")
+        || has_extension(path, "onnx")
+        || is_text(path)
+        || has_no_name_of_its_own(path)
+}
+
+fn is_text(path: &Path) -> bool {
+    has_extension(path, "json")
 }
 
 /// Whether a model is called `__model__`, like all that PaddlePaddle saved before it had extensions.
@@ -134,7 +138,7 @@ pub fn with_extension(path: &Path, extension: &str) -> PathBuf {
     name.into()
 }
 
-/// The file that has the values of a model's parameters, if it is where PaddlePaddle puts it: beside a `.pdmodel` the
+/// The file that has the values of a model's parameters, if it is where PaddlePaddle puts it: beside a `.pdmodel` or `.json` the
 /// `.pdiparams` of its name, beside `__model__` the file `__params__`. Beside `__model__` each parameter may have a file
 /// of its own instead.
 pub fn values_beside(model: &Path) -> PathBuf {

@@ -21,6 +21,13 @@ pub enum WireError {
         /// What is wrong.
         cause: DecodeError,
     },
+    /// A program as JSON is damaged, or something else.
+    Json {
+        /// The operator, if one is wrong.
+        place: Option<String>,
+        /// What is wrong.
+        cause: String,
+    },
     /// A field of a complete message has a value of the wrong kind.
     FieldValue {
         /// The path of the field from the outermost message, and what is wrong with it.
@@ -134,6 +141,13 @@ impl fmt::Display for WireError {
         match self {
             Self::Malformed { message, offset, cause } => {
                 write!(f, "this is not a `{message}`, or a damaged one: at byte {offset}, {cause}")
+            }
+            Self::Json { place, cause } => {
+                f.write_str("this is no program of PaddlePaddle's as JSON, or a damaged one: ")?;
+                match place {
+                    Some(place) => write!(f, "{place}: {cause}"),
+                    None => f.write_str(cause),
+                }
             }
             Self::FieldValue { cause } => write!(f, "a field has a value of another kind: {cause}"),
             Self::MissingField { message, field, offset } => {

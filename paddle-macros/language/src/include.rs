@@ -4,10 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use paddle_core::convert::{load_onnx_to_train, load_to_train};
+use paddle_core::convert::{decode_program, load_onnx_to_train, load_to_train};
 use paddle_core::model_files::{self, ModelFileFault, System, has_extension, is_model, read_external_data};
 use paddle_core::ops::Program;
-use paddle_core::wire::ProgramDesc;
 use paddle_core::wire::onnx::ModelProto;
 
 use crate::decompile::{Form, items};
@@ -32,13 +31,12 @@ pub(crate) fn file_of(path: &Path) -> Result<PathBuf, String> {
         ModelFileFault::Models { found } => {
             let found = if found == 0 { "no".to_string() } else { found.to_string() };
             format!(
-                "this is a folder with {found} models, and not with one `.pdmodel`, `.onnx` or `__model__`"
+                "this is a folder with {found} models, and not with one `.pdmodel`, `.onnx`, `.json` or `__model__`"
             )
         }
-        ModelFileFault::LaterForm => format!("this {}", error.fault),
         fault => format!("the folder {fault}"),
     })?;
-    let tried = if is_model(path) { "" } else { " with `.pdmodel` or `.onnx` behind its name" };
+    let tried = if is_model(path) { "" } else { " with `.pdmodel`, `.onnx` or `.json` behind its name" };
     let is_there = file.is_file();
     is_there
         .then_some(file)
@@ -69,7 +67,7 @@ fn program(file: &Path) -> Result<Program, String> {
             Ok(load_onnx_to_train(&model).map_err(|error| error.to_string())?.program)
         }
         false => {
-            let desc = ProgramDesc::decode(&bytes).map_err(damaged)?;
+            let desc = decode_program(&bytes).map_err(damaged)?;
             load_to_train(&desc).map_err(|error| error.to_string())
         }
     }

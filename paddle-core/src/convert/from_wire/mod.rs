@@ -37,6 +37,10 @@ use crate::ops::{Program, Store};
 use crate::program::{BlockId, Definition, Mark, Site, VarId};
 use crate::wire::ProgramDesc;
 
+/// The release from which on slices that go backwards end where Python's do, casts to types of 16 bits round to the nearest number, and
+/// programs are saved as JSON.
+pub(super) const THIRD_VERSION: i64 = 3_000_000;
+
 /// Reads a program, in our own dialect or PaddlePaddle's.
 ///
 /// Parameters get the initialisers of `startup`, and zeros without one; [`load_params`] reads their values.

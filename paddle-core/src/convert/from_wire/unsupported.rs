@@ -10,6 +10,7 @@ use super::{Reader, Reading, place};
 use crate::convert::budget::MEMORY;
 use crate::convert::dialect::{CALLSTACK, OURS, ROLE, ROLE_VAR, TYPES};
 use crate::convert::error::{ConvertError, Fault};
+use crate::convert::from_pir::decode_program;
 use crate::convert::ours::{from_ours, is_ours};
 use crate::ops::Program;
 use crate::wire::{AttrType, OpAttr, OpDesc, ProgramDesc, WireError};
@@ -130,7 +131,7 @@ fn kept(program: &ProgramDesc) -> Vec<ConvertError> {
 }
 
 impl Program {
-    /// Reads a model that PaddlePaddle's `save_inference_model` or `jit.save` wrote: the bytes of its `.pdmodel`.
+    /// Reads a model that PaddlePaddle's `save_inference_model` or `jit.save` wrote: the bytes of its `.pdmodel` or `.json`.
     ///
     /// Parameters are zeros at first; [`load_params`](crate::convert::load_params) reads their values.
     ///
@@ -151,7 +152,7 @@ impl Program {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn load(pdmodel: &[u8]) -> Result<Program, Unsupported> {
-        load(&ProgramDesc::decode(pdmodel)?)
+        load(&decode_program(pdmodel)?)
     }
 }
 

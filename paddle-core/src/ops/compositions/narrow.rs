@@ -14,40 +14,60 @@ pub(crate) enum Half {
     Bf16,
 }
 
-/// What a type of 16 bits has of a value of single precision: digits for which it has no place are cut off, as PaddlePaddle's
-/// kernels for the CPU do.
-pub(crate) fn cut_to_half<E>(
+/// What becomes of digits for which there is no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// They are cut off, as in PaddlePaddle before version 3 on the CPU.
+    Cut,
+    /// The number is rounded to the nearest one, and between two to the even one, as in IEEE 754.
+    Rounded,
+}
+
+/// What a type of 16 bits has of a value of single precision.
+pub(crate) fn to_half<E>(
     x: VarId,
     half: Half,
+    rest: Rest,
     mut emit: impl FnMut(Op, &[VarId]) -> Result<VarId, E>,
 ) -> Result<VarId, E> {
     let size = emit(Unary::of(UnaryKind::Abs).into(), &[x])?;
-    let (digits, first) = match half {
-        Half::F16 => (11, cut(x, 11, &mut emit)?),
-        Half::Bf16 => (8, cut(x, 8, &mut emit)?),
+    let digits = match half {
+        Half::F16 => 11,
+        Half::Bf16 => 8,
     };
+    let first_digits = match rest {
+        Rest::Cut => cut,
+        Rest::Rounded => rounded,
+    };
+    let first = first_digits(x, digits, &mut emit)?;
     match half {
         Half::F16 => {
             // Below the smallest normal number, those that are there are 2⁻²⁴ apart.
             let steps = emit(scaled(2f64.powi(24)), &[x])?;
-            let steps = emit(Unary::of(UnaryKind::Trunc).into(), &[steps])?;
+            let steps = match rest {
+                Rest::Cut => emit(Unary::of(UnaryKind::Trunc).into(), &[steps])?,
+                Rest::Rounded => whole(steps, &mut emit)?,
+            };
             let small = emit(scaled(2f64.powi(-24)), &[steps])?;
             let is_small = compare(CompareKind::LessThan, size, 2f64.powi(-14), &mut emit)?;
-            let cut = emit(Select.into(), &[is_small, small, first])?;
+            let kept = emit(Select.into(), &[is_small, small, first])?;
             // What is above the largest number is infinite, and NaN stays.
-            let is_finite = compare(CompareKind::LessEqual, size, 65_504.0, &mut emit)?;
+            let is_finite = match rest {
+                Rest::Cut => compare(CompareKind::LessEqual, size, 65_504.0, &mut emit)?,
+                Rest::Rounded => compare(CompareKind::LessThan, size, 65_520.0, &mut emit)?,
+            };
             let infinite = emit(scaled(1e38), &[x])?;
-            emit(Select.into(), &[is_finite, cut, infinite])
+            emit(Select.into(), &[is_finite, kept, infinite])
         }
         Half::Bf16 => {
             // Multiples of large numbers would be infinite.
             let down = emit(scaled(2f64.powi(-64)), &[x])?;
-            let large = cut(down, digits, &mut emit)?;
+            let large = first_digits(down, digits, &mut emit)?;
             let large = emit(scaled(2f64.powi(64)), &[large])?;
             let is_moderate = compare(CompareKind::LessThan, size, 2f64.powi(64), &mut emit)?;
-            let cut = emit(Select.into(), &[is_moderate, first, large])?;
+            let kept = emit(Select.into(), &[is_moderate, first, large])?;
             let is_finite = compare(CompareKind::LessEqual, size, f32::MAX.into(), &mut emit)?;
-            emit(Select.into(), &[is_finite, cut, x])
+            emit(Select.into(), &[is_finite, kept, x])
         }
     }
 }
@@ -74,6 +94,14 @@ fn rounded<E>(x: VarId, digits: i32, emit: Emit<'_, E>) -> Result<VarId, E> {
     let multiple = emit(scaled(2f64.powi(24 - digits) + 1.0), &[x])?;
     let rest = emit(Binary { kind: BinaryKind::Sub }.into(), &[multiple, x])?;
     emit(Binary { kind: BinaryKind::Sub }.into(), &[multiple, rest])
+}
+
+/// The nearest whole number of a small one: its other digits are lost in the sum with a large one.
+fn whole<E>(x: VarId, emit: Emit<'_, E>) -> Result<VarId, E> {
+    let large = Fill { value: Number::Float(1.5 * 2f64.powi(23)), ty: Type::scalar(DType::F32) };
+    let large = emit(large.into(), &[])?;
+    let sum = emit(Binary { kind: BinaryKind::Add }.into(), &[x, large])?;
+    emit(Binary { kind: BinaryKind::Sub }.into(), &[sum, large])
 }
 
 fn compare<E>(kind: CompareKind, x: VarId, with: f64, emit: Emit<'_, E>) -> Result<VarId, E> {

@@ -3,6 +3,7 @@
 use crate::convert::error::Fault;
 use crate::convert::from_onnx::Reader;
 use crate::convert::from_onnx::node::{Given, Node};
+use crate::ops::compositions::narrow::Rest;
 use crate::ops::{
     Binary, BinaryKind, Compare, CompareKind, Dropout, DropoutImplementation, Fill, Logical, LogicalKind,
     Number, Predicate, PredicateKind, Scale, Select, Unary, UnaryKind,
@@ -119,7 +120,7 @@ impl Node<'_, '_> {
 
     fn cast_to_element(&mut self, x: VarId, number: i64) -> Result<VarId, Fault> {
         let (kind, dtype) = Reader::element_type("to", i32::try_from(number).unwrap_or(0))?;
-        match self.at().narrowed(x, kind)? {
+        match self.at().narrowed(x, kind, Rest::Rounded)? {
             Some(narrow) => Ok(narrow),
             None => self.cast(x, dtype),
         }

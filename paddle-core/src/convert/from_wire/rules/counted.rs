@@ -5,8 +5,9 @@ use crate::convert::draft::{At, MOST_POSITIONS, Tried, positions_of};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::product;
 use crate::ops::{
-    BinaryKind, Cast, Compare, CompareKind, Gather, OneHot, Reduce, ReduceKind, Reshape, RowNumbers,
-    RowsToAxis, SequenceRange, Slice, TakeAlongAxis, Tile, TopK, Unary, UnaryKind,
+    BinaryKind, Cast, Compare, CompareKind, Gather, OneHot, Predicate, PredicateKind, Reduce, ReduceKind,
+    Reshape, RowNumbers, RowsToAxis, Select, SequenceRange, Slice, TakeAlongAxis, Tile, TopK, Unary,
+    UnaryKind,
 };
 use crate::program::{DType, Dim, VarId};
 
@@ -74,6 +75,41 @@ impl Reading<'_, '_> {
             let last = at_of(self, part, axis, k, keep)?;
             self.named_value(one(desc.output(slot), slot)?, last)?;
         }
+        Ok(true)
+    }
+
+    /// The element in the middle along an axis, or the mean of two. Where there is NaN, it is the result.
+    pub(super) fn median(&mut self) -> Result<bool, ConvertError> {
+        let (x, desc) = (self.input("X")?, self.desc);
+        let axes = desc.attr_longs("axis")?.unwrap_or_default();
+        let [axis] = axes[..] else { return self.lacks("it is not along one axis") };
+        let Some(axis) = self.axis(x, axis) else { return Err(self.no_axis(x, "axis", axis).into()) };
+        let rows = usize::from(self.ty(x).rows.is_some());
+        let count = axis.checked_sub(rows).and_then(|axis| self.ty(x).dims[axis].constant());
+        let Some(count) = count.filter(|&count| count > 0) else {
+            return self.lacks("how many elements there are is not known");
+        };
+        if desc.attr_string("mode")?.is_some_and(|mode| mode != "avg") {
+            return self.lacks("it is the lower of two elements");
+        }
+        if !self.ty(x).dtype.is_float() {
+            return Ok(false);
+        }
+        let (keep_dim, axis, upper) = (self.bool("keepdim", false)?, axis as i64, count / 2 + 1);
+        let sorted = self.at().emit_all(TopK { k: Some(upper), axis, largest: false }, &[x], 2)?[0];
+        let mut middle = at_of(self, sorted, axis, upper, keep_dim)?;
+        if count % 2 == 0 {
+            let lower = at_of(self, sorted, axis, count / 2, keep_dim)?;
+            let sum = self.at().binary(BinaryKind::Add, lower, middle)?;
+            middle = self.at().scaled(sum, 0.5, 0.0)?;
+        }
+        let mut at = self.at();
+        let (dtype, is_nan) = (at.ty(x).dtype, at.emit(Predicate { kind: PredicateKind::NotANumber }, &[x])?);
+        let zero = at.number(0.0, dtype)?;
+        let rest = at.emit(Select, &[is_nan, x, zero])?;
+        let rest = at.emit(Reduce { kind: ReduceKind::Sum, axes: vec![axis], keep_dim }, &[rest])?;
+        let median = at.binary(BinaryKind::Add, middle, rest)?;
+        self.named_value(one(desc.output("Out"), "Out")?, median)?;
         Ok(true)
     }
 

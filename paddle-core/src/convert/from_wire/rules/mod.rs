@@ -68,10 +68,11 @@ pub(super) use self::rank_tables::{RankTable, TableName};
 use crate::convert::derived::{self, float};
 use crate::convert::dialect::OURS;
 use crate::convert::draft::Mix;
-use crate::convert::from_wire::{ConvertError, Fault, Reader, Reading, one};
+use crate::convert::from_wire::{ConvertError, Fault, Reader, Reading, THIRD_VERSION, one};
 use crate::convert::ours::constants::constant;
 use crate::convert::sites::note_gradients;
 use crate::convert::types::dtype;
+use crate::ops::compositions::narrow::Rest;
 use crate::ops::{Assign, Binary, BinaryKind, Cast, InterpolateKind, Op, Reshape, Scale, UnaryKind};
 use crate::program::{Dim, Role};
 use crate::wire::VarKind;
@@ -253,6 +254,7 @@ fn rule(name: &str) -> Option<Rule> {
         "unpool"                                                            => |x| x.unpool(),
         "searchsorted"                                                      => |x| x.searchsorted(),
         "kthvalue"                                                          => |x| x.kthvalue(),
+        "median"                                                            => |x| x.median(),
         "histogram"                                                         => |x| x.histogram(),
         "repeat_interleave"                                                 => |x| x.repeat_interleave(),
         "crop" | "crop_tensor"                                              => |x| x.crop(),
@@ -472,7 +474,8 @@ impl Reading<'_, '_> {
         let attribute = "out_dtype";
         let to = self.desc.attr_int(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
         let Ok(kind) = VarKind::try_from(to) else { return Ok(false) };
-        if let Some(narrow) = self.at().narrowed(x, kind)? {
+        let rest = if self.reader.version >= THIRD_VERSION { Rest::Rounded } else { Rest::Cut };
+        if let Some(narrow) = self.at().narrowed(x, kind, rest)? {
             return self.out(Assign, &[narrow]);
         }
         match dtype(kind) {

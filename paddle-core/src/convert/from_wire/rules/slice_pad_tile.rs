@@ -3,7 +3,7 @@
 use crate::convert::derived::float;
 use crate::convert::dialect::DIMS;
 use crate::convert::draft::{MOST_POSITIONS, positions_of};
-use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
+use crate::convert::from_wire::{ConvertError, Fault, Reading, THIRD_VERSION, one};
 use crate::convert::types::{is_small_product, parse_dim, product};
 use crate::ops::{
     Assign, AssignValue, BinaryKind, Cast, Concat, Expand, Gather, Number, PadMode, Range, Reshape, Scale,
@@ -11,9 +11,6 @@ use crate::ops::{
 };
 use crate::program::{DType, Dim, Type, VarId};
 
-/// The first release whose slices that go backwards end where Python's do. In those before, an end of -1 is in front of the first
-/// element, and other ends before the axis are at it.
-const BACKWARD_AS_IN_PYTHON: i64 = 3_000_000;
 /// An end before any axis.
 const FAR: i64 = -(1 << 30);
 
@@ -76,7 +73,8 @@ impl Reading<'_, '_> {
         };
         let axes = axes.into_iter().map(|axis| axis as i64).collect();
         let mut op = Slice { axes, starts, ends, strides };
-        if self.reader.version >= BACKWARD_AS_IN_PYTHON {
+        // In releases before, an end of -1 is in front of the first element, and other ends before the axis are at it.
+        if self.reader.version >= THIRD_VERSION {
             self.read_as_in_python(input, &mut op);
         }
         if self.desc.r#type.ends_with("_grad") {
