@@ -19,7 +19,7 @@ use crate::failure::Failure;
 /// What a command takes as a model.
 #[derive(Args)]
 pub(crate) struct Model {
-    /// A folder with one `.pdmodel`, `.onnx` or `__model__`, such a file with or without its extension, or a file with a program as text.
+    /// A folder with one `.pdmodel`, `.json`, `.onnx` or `__model__`, such a file with or without its extension, or a file with a program as text.
     #[arg(value_name = "MODEL")]
     path: PathBuf,
     /// The values of the parameters: a `.pdiparams` or `.safetensors` file. Without this, the one beside the model that

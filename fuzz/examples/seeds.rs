@@ -14,6 +14,9 @@ use serde_json::Value;
 /// Programs as text, which the tests compare others with.
 const TEXTS: [&str; 3] = ["paddle-core/tests/golden", "examples/golden", "tests/tests/golden"];
 
+/// Models that PaddlePaddle saved as JSON, a folder each.
+const SAVED: &str = "tests/tests/saved/json";
+
 /// Models in ONNX that the tests read, a folder each.
 const ONNX: &str = "tests/tests/onnx";
 
@@ -46,6 +49,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         let name = path.file_name().ok_or("a folder has a name")?.to_string_lossy().into_owned();
         write("onnx", &name, &fs::read(path.join("model.onnx"))?)?;
     }
+    for entry in fs::read_dir(root.join(SAVED))? {
+        let path = entry?.path();
+        let name = path.file_name().ok_or("a folder has a name")?.to_string_lossy().into_owned();
+        let parameters = path.join("model.pdiparams");
+        let parameters = if parameters.exists() { fs::read(parameters)? } else { Vec::new() };
+        write("model", &format!("{name}.json"), &joined(&fs::read(path.join("model.json"))?, &parameters)?)?;
+    }
     let mut training = Training::new()?;
     training.step()?;
     let [parameters, pdiparams, checkpoint] = training.files()?;
@@ -67,7 +77,12 @@ fn model(source: &str, folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     let parameters = fs::read(&path)?;
     fs::remove_file(&path)?;
     load_inference_model(&model, &parameters)?;
-    Ok([&u32::try_from(model.len())?.to_le_bytes()[..], &model, &parameters].concat())
+    joined(&model, &parameters)
+}
+
+/// The files of a model, as the target reads them.
+fn joined(model: &[u8], parameters: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
+    Ok([&u32::try_from(model.len())?.to_le_bytes()[..], model, parameters].concat())
 }
 
 /// A program without parameters, in ONNX, if ONNX has it.

@@ -11,6 +11,7 @@ mod fixtures;
 mod fuzz;
 mod hostile;
 mod inputs;
+mod json;
 mod legalise;
 mod moves;
 mod onnx;

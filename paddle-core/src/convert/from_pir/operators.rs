@@ -26,11 +26,23 @@ pub(super) enum Operand {
 /// An attribute whose value may be computed.
 pub(super) struct OfAttribute {
     pub(super) name: &'static str,
-    /// Whether it is a number with a fraction, also where it is whole.
-    pub(super) is_float: bool,
+    pub(super) kind: Kind,
     /// The slot of a value that has it, and of values that each have one number of it.
     pub(super) slot: Option<&'static str>,
     pub(super) slot_of_several: Option<&'static str>,
+}
+
+/// What an attribute is whose value is known.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    /// Numbers as they are.
+    Same,
+    /// A number with a fraction, also where it is whole.
+    Float,
+    /// A whole number, whatever its type.
+    Int,
+    /// The text of a number.
+    Text,
 }
 
 /// What a result is.
@@ -111,10 +123,13 @@ fn of_attribute(words: &'static str) -> OfAttribute {
     let name = words.next().unwrap_or_default();
     let mut slot = || words.next().filter(|slot| *slot != "_");
     let (slot, slot_of_several) = (slot(), slot());
-    match name.strip_suffix(":float") {
-        Some(name) => OfAttribute { name, is_float: true, slot, slot_of_several },
-        None => OfAttribute { name, is_float: false, slot, slot_of_several },
-    }
+    let (name, kind) = match name.split_once(':') {
+        Some((name, "float")) => (name, Kind::Float),
+        Some((name, "int")) => (name, Kind::Int),
+        Some((name, "text")) => (name, Kind::Text),
+        _ => (name, Kind::Same),
+    };
+    OfAttribute { name, kind, slot, slot_of_several }
 }
 
 fn result(word: &'static str) -> Slot {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
 
 use super::json::{self, ABSENT, Attribute, Dialect, Operation, Ty, Wrong};
-use super::operators::{Entry, OfAttribute, Operand, Slot, table};
+use super::operators::{Entry, Kind, OfAttribute, Operand, Slot, table};
 use crate::convert::from_wire::THIRD_VERSION;
 use crate::wire::{
     AttrType, BlockDesc, LodTensorArrayDesc, LodTensorDesc, OpAttr, OpDesc, ProgramDesc, Scalar, TensorDesc,
@@ -336,10 +336,9 @@ impl Translation {
             return Err("it has no type of elements".to_string());
         };
         self.spend(values.len() + shape.len())?;
-        let is_whole = !matches!(element, VarKind::Fp16 | VarKind::Bf16 | VarKind::Fp32 | VarKind::Fp64);
         let number = |value: &Attribute| match *value {
             Attribute::Float(value) if element == VarKind::Bool => Attribute::Bool(value != 0.0),
-            Attribute::Float(value) if is_whole => Attribute::Int(value as i64),
+            Attribute::Float(value) if is_whole(element) => Attribute::Int(value as i64),
             ref value => value.clone(),
         };
         let values = scalars("values", values.iter().map(number));
@@ -500,20 +499,17 @@ impl Translation {
     /// The operator with an attribute, whose value an operand says.
     fn with_attribute(&mut self, desc: OpDesc, of: &OfAttribute, id: i64) -> Result<Option<OpDesc>, Wrong> {
         let is_undefined = self.undefined.contains(&id);
-        match self.constants.get(&id).filter(|_| !is_undefined) {
-            Some(Constant::Ints(values)) => {
-                let values: Vec<Attribute> = values.iter().copied().map(Attribute::Int).collect();
-                let attr = self.attribute(of.name, &Attribute::List(values), of.is_float)?;
-                return Ok(Some(OpDesc { attrs: desc.attrs.into_iter().chain(attr).collect(), ..desc }));
-            }
-            Some(&Constant::Number { value, element }) => {
-                let is_float = of.is_float
-                    || matches!(element, VarKind::Fp16 | VarKind::Bf16 | VarKind::Fp32 | VarKind::Fp64);
-                let value = if is_float { Attribute::Float(value) } else { Attribute::Int(value as i64) };
-                let attr = self.attribute(of.name, &value, of.is_float)?;
-                return Ok(Some(OpDesc { attrs: desc.attrs.into_iter().chain(attr).collect(), ..desc }));
-            }
-            None => {}
+        let known = self.constants.get(&id).filter(|_| !is_undefined).map(|constant| match constant {
+            Constant::Ints(values) => Attribute::List(values.iter().copied().map(Attribute::Int).collect()),
+            &Constant::Number { value, element } => match (of.kind, is_whole(element)) {
+                (Kind::Same, true) | (Kind::Int, _) => Attribute::Int(value as i64),
+                (Kind::Same | Kind::Float, _) => Attribute::Float(value),
+                (Kind::Text, _) => Attribute::Text(value.to_string()),
+            },
+        });
+        if let Some(value) = known {
+            let attr = self.attribute(of.name, &value, of.kind == Kind::Float)?;
+            return Ok(Some(OpDesc { attrs: desc.attrs.into_iter().chain(attr).collect(), ..desc }));
         }
         let (slot, names) = match self.value(id)?.clone() {
             Named::One(_) if of.slot_of_several.is_some() && self.stacked.contains_key(&id) => {
@@ -665,6 +661,11 @@ impl Translation {
 
 /// Attributes that say nothing about what an operator computes.
 const NEVER_READ: [&str; 3] = ["place", "stop_gradient", "struct_name"];
+
+/// Whether elements of this type have no fraction.
+fn is_whole(element: VarKind) -> bool {
+    !matches!(element, VarKind::Fp16 | VarKind::Bf16 | VarKind::Fp32 | VarKind::Fp64)
+}
 
 /// Numbers that each have their type.
 fn scalars(name: &str, values: impl Iterator<Item = Attribute>) -> OpAttr {

@@ -22,6 +22,7 @@ import functions  # noqa: F401
 import generation  # noqa: F401
 import graphs  # noqa: F401
 import images  # noqa: F401
+import interface  # noqa: F401
 import others  # noqa: F401
 import recurrent  # noqa: F401
 import rows  # noqa: F401

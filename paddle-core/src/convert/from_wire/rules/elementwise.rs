@@ -1,7 +1,7 @@
 //! Rules for element-wise operators.
 
-use crate::convert::derived;
-use crate::convert::from_wire::{ConvertError, Reading, one};
+use crate::convert::derived::{self, float};
+use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::ops::{
     Binary, BinaryKind, Cast, Compare, CompareKind, Fill, Logical, LogicalKind, Loss, LossKind, Not, Number,
     Op, Reduce, ReduceKind, Reshape, Scale, Select, Size, Unary, UnaryKind,
@@ -9,6 +9,21 @@ use crate::ops::{
 use crate::program::{DType, Dim, Type, VarId};
 
 impl Reading<'_, '_> {
+    /// Numbers below 0 have a random slope in training, and else the mean of its bounds. What was saved for inference stays so.
+    pub(super) fn random_slope(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        if !self.bool("is_test", false)? {
+            return self.lacks("its slopes are random");
+        }
+        let bound = |name, default| Ok::<f64, Fault>(float(self.desc, name)?.unwrap_or(default));
+        let slope = (bound("lower", 0.125)? + bound("upper", 1.0 / 3.0)?) / 2.0;
+        let mut at = self.at();
+        let zero = at.number(0.0, at.ty(x).dtype)?;
+        let is_below = at.emit(Compare { kind: CompareKind::LessThan }, &[x, zero])?;
+        let below = at.scaled(x, slope, 0.0)?;
+        self.out(Select, &[is_below, below, x])
+    }
+
     /// A function or a loss of the tables. A function that is not defined on integers is computed on the same numbers
     /// in floating point.
     pub(super) fn formula(&mut self) -> Result<bool, ConvertError> {

@@ -254,6 +254,7 @@ fn rule(name: &str) -> Option<Rule> {
         "unpool"                                                            => |x| x.unpool(),
         "searchsorted"                                                      => |x| x.searchsorted(),
         "kthvalue"                                                          => |x| x.kthvalue(),
+        "rrelu"                                                             => |x| x.random_slope(),
         "median"                                                            => |x| x.median(),
         "histogram"                                                         => |x| x.histogram(),
         "repeat_interleave"                                                 => |x| x.repeat_interleave(),

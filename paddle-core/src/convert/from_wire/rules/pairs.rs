@@ -34,8 +34,8 @@ impl Reading<'_, '_> {
     /// Whether `|x - y|` is at most `atol + rtol · |y|`, for each element or for all of them.
     pub(super) fn is_close(&mut self) -> Result<bool, ConvertError> {
         let (x, y) = (self.input("Input")?, self.input("Other")?);
-        if self.has(&["Rtol", "Atol"]) || self.bool("equal_nan", false)? {
-            return self.lacks("its bounds are inputs, or numbers that are none count as equal");
+        if self.has(&["Rtol", "Atol"]) {
+            return self.lacks("its bounds are inputs");
         }
         let bound = |name: &'static str, default: f64| match self.desc.attr_string(name) {
             Ok(Some(text)) => text.parse::<f64>().ok(),
@@ -44,7 +44,7 @@ impl Reading<'_, '_> {
         let (Some(relative), Some(absolute)) = (bound("rtol", 1e-5), bound("atol", 1e-8)) else {
             return self.lacks("its bounds are no numbers");
         };
-        let all = self.desc.r#type == "allclose";
+        let (all, nan_is_nan) = (self.desc.r#type == "allclose", self.bool("equal_nan", false)?);
         let mut at = self.at();
         let distance = at.binary(BinaryKind::Sub, x, y)?;
         let distance = at.emit(Unary::of(UnaryKind::Abs), &[distance])?;
@@ -56,6 +56,12 @@ impl Reading<'_, '_> {
         let is_finite = at.emit(Predicate { kind: PredicateKind::Finite }, &[distance])?;
         let near = at.emit(Logical { kind: LogicalKind::And }, &[near, is_finite])?;
         let mut close = at.emit(Logical { kind: LogicalKind::Or }, &[near, same])?;
+        if nan_is_nan {
+            let nan = Predicate { kind: PredicateKind::NotANumber };
+            let (of_x, of_y) = (at.emit(nan, &[x])?, at.emit(nan, &[y])?);
+            let both = at.emit(Logical { kind: LogicalKind::And }, &[of_x, of_y])?;
+            close = at.emit(Logical { kind: LogicalKind::Or }, &[close, both])?;
+        }
         if all {
             close = at.emit(Reduce { kind: ReduceKind::All, axes: Vec::new(), keep_dim: false }, &[close])?;
         }
