@@ -39,7 +39,7 @@ fn files_that_are_no_models() {
     let error = failed(format!("show {missing}"));
     assert_eq!(error, format!("error: {missing}: No such file or directory (os error 2)\n"));
     let error = failed(format!("show {}", folder.path("")));
-    assert!(error.ends_with(": has no file `.pdmodel`, `.onnx` or `__model__`\n"), "{error}");
+    assert!(error.ends_with(": has no file `.pdmodel`, `.onnx`, `.json` or `__model__`\n"), "{error}");
     let path = line(&folder);
     let bytes = fs::read(&path).unwrap();
     let cut = folder.write("cut.pdmodel", &bytes[..bytes.len() / 2]);
@@ -47,7 +47,7 @@ fn files_that_are_no_models() {
     assert!(error.starts_with(&format!("error: {cut}: ")) && error.contains("byte"), "{error}");
     let error = failed(format!("show {}", folder.path("")));
     assert!(
-        error.ends_with(": has 2 files `.pdmodel`, `.onnx` or `__model__`; name one of them\n"),
+        error.ends_with(": has 2 files `.pdmodel`, `.onnx`, `.json` or `__model__`; name one of them\n"),
         "{error}"
     );
     let error = failed(format!("show {}", folder.write("empty.pdmodel", "")));

@@ -27,6 +27,13 @@ def probability(x):
     return F.sigmoid(x) * 0.98 + 0.01
 
 
+def put_in(x):
+    y = x * 1.0
+    y[:, 1] = 3.0
+    y[:, 2:, 1:3] = x[:, :2, 3:5]
+    return y
+
+
 FUNCTIONS = {
     "arcs": (ROW, lambda x: [paddle.acos(x / 9), paddle.asin(x / 9), paddle.atan(x), paddle.acosh(x * x + 1.1)]),
     "areas": (ROW, lambda x: [paddle.asinh(x), paddle.atanh(x / 9), paddle.cosh(x), paddle.sinh(x)]),
@@ -89,11 +96,10 @@ FUNCTIONS = {
             F.log_sigmoid(x),
             paddle.stanh(x),
             F.glu(x[:, :4]),
-            F.rrelu(x, training=False),
         ],
     ),
     "slopes": (IMAGE, lambda x: [F.prelu(x, weight(4)), F.prelu(x, weight(1)), F.maxout(x, 2)]),
-    "gumbel": (ROW, lambda x: F.softmax(x, -1, "float32")),
+    "random_slopes": (ROW, lambda x: F.rrelu(x, training=False)),
     "powers": (PAIR, lambda x, y: [paddle.pow(x * x + 1, y), paddle.pow(x, 3.0), paddle.fmax(x, y), paddle.fmin(x, y)]),
     "extremes": (PAIR, lambda x, y: [paddle.minimum(x, y), paddle.min(x, 1), paddle.max(x), paddle.amax(x, 1), paddle.prod(x, 1)]),
     "running": (ARRAY, lambda x: [paddle.cumsum(x, 1), paddle.cummin(x, 2)[0], paddle.cumprod(x, 2), paddle.logcumsumexp(x, 1)]),
@@ -122,10 +128,10 @@ FUNCTIONS = {
     "one_hot": (LABEL, lambda x, label: [x, F.one_hot(label, 5), F.label_smooth(F.one_hot(label, 5))]),
     "counts": (LABEL, lambda x, label: [x, label, paddle.bincount(paddle.to_tensor([0, 1, 1, 3])), paddle.histogram(weight(9), 4, -1, 1)]),
     "parts": (ARRAY, lambda x: [*paddle.unstack(x, 1), *paddle.split(x, [2, -1], 2), *paddle.chunk(x, 2, 1), *paddle.unbind(x, 1)]),
-    "assigned": (ARRAY, lambda x: put_in(x)),
-    "put_along": (ARRAY, lambda x: paddle.put_along_axis(x, paddle.argmax(x, 2, keepdim=True), 9.0, 2)),
+    "assigned": (ARRAY, put_in),
+    "put_along": (ARRAY, lambda x: paddle.put_along_axis(x, paddle.argmax(x, 2, keepdim=True), x[..., :1] * 2 + 9.0, 2)),
     "taken_along": (ARRAY, lambda x: paddle.take_along_axis(x, paddle.argmin(x, 2, keepdim=True), 2)),
-    "parts_of_numbers": (ROW, lambda x: [paddle.isfinite(x), paddle.isinf(x), paddle.isnan(x), paddle.frac(x), paddle.trunc(x)]),
+    "parts_of_numbers": (ROW, lambda x: [paddle.cast(paddle.isfinite(x), "float32"), paddle.cast(paddle.isinf(x), "float32"), paddle.frac(x), paddle.trunc(x)]),
     "spectra": (ROW, lambda x: [paddle.abs(paddle.fft.rfft(x)), paddle.real(paddle.fft.fft(x)), paddle.imag(paddle.fft.fft(x))]),
     "complex": (ARRAY, lambda x: paddle.as_real(paddle.as_complex(x.reshape([-1, 4, 3, 2])) * 2.0)),
     "frames": (ROW, lambda x: paddle.signal.frame(x, 3, 1)),
@@ -142,31 +148,28 @@ FUNCTIONS = {
     "ordered": (ARRAY, lambda x: [*paddle.topk(x, 2, 2), *paddle.sort(x, 1).split(2, 1), *paddle.kthvalue(x, 2, 1), *paddle.mode(x, 2)][:6]),
     "repeats": (ARRAY, lambda x: [paddle.repeat_interleave(x, 2, 1), paddle.roll(x, 1, 2), paddle.flip(x, [1]), paddle.rot90(x, 1, [1, 2])]),
     "dropouts": (ROW, lambda x: [F.dropout(x, 0.4, training=False), F.dropout(x, 0.4, training=False, mode="downscale_in_infer")]),
-    "moved_axes": (IMAGE, lambda x: [paddle.moveaxis(x, 1, 3), paddle.swapaxes(x, 1, 2), paddle.t(weight(3, 2)), x.flatten(2)]),
+    "moved_axes": (IMAGE, lambda x: [paddle.moveaxis(x, 1, 3), x.transpose([0, 2, 1, 3]), paddle.t(weight(3, 2)), x.flatten(2)]),
     "outer": (ROW, lambda x: [paddle.outer(weight(3), weight(2)), paddle.inner(x, weight(2, 5)), paddle.kron(x, weight(1, 2))]),
 }
 
 
-def put_in(x):
-    y = x * 1.0
-    y[:, 1] = 3.0
-    y[:, 2:, 1:3] = x[:, :2, 3:5]
-    return y
+class Function(nn.Layer):
+    """A function of one value."""
+
+    function = None
+
+    def forward(self, x):
+        return as_tuple(self.function(x))
 
 
-def method(function, inputs):
-    """`forward` with arguments of the inputs' names."""
+class FunctionOfTwo(Function):
+    def forward(self, x, y):
+        return as_tuple(self.function(x, y))
 
-    def of_one(self, x):
-        return as_tuple(function(x))
 
-    def of_two(self, x, y):
-        return as_tuple(function(x, y))
-
-    def of_labels(self, x, label):
-        return as_tuple(function(x, label))
-
-    return {PAIR: of_two, LABEL: of_labels}.get(inputs, of_one)
+class FunctionOfLabels(Function):
+    def forward(self, x, label):
+        return as_tuple(self.function(x, label))
 
 
 def as_tuple(found):
@@ -174,5 +177,6 @@ def as_tuple(found):
 
 
 for name, (inputs, function) in FUNCTIONS.items():
-    cls = type(f"api_{name}", (nn.Layer,), {"forward": method(function, inputs)})
+    base = {PAIR: FunctionOfTwo, LABEL: FunctionOfLabels}.get(inputs, Function)
+    cls = type(f"api_{name}", (base,), {"function": staticmethod(function)})
     model(*SHAPES[inputs])(cls)
