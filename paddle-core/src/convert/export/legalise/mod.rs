@@ -29,6 +29,8 @@
 //! | `operators.rs` | operators without blocks |
 //! | `weaker_kernels.rs` | operators whose kernels do less in PaddlePaddle |
 //! | `sequences.rs` | operators that work along sequences |
+//! | `gathers.rs` | elements that are taken by their numbers, and put back |
+//! | `pads.rs` | padding |
 //! | `making_sequences.rs` | operators that make new sequences |
 //! | `row_spaces.rs` | how values come into a block that runs on some of their rows, and the variables that describe row spaces |
 //! | `sequence_places.rs` | sequences in rows of places, windows of any elements |
@@ -40,9 +42,11 @@
 
 mod branches;
 mod for_per_row;
+mod gathers;
 mod making_sequences;
 mod measures;
 mod operators;
+mod pads;
 mod row_spaces;
 mod sequence_places;
 mod sequence_positions;

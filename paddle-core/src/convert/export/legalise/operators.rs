@@ -1,16 +1,15 @@
 //! Operators. Most are exported as they are written for us; this file has the rules for the others.
 
 use super::row_spaces::Known;
-use super::sequence_positions::list;
 use super::{LegaliseError, Legaliser};
 use crate::convert::to_wire::constants::fill_value;
-use crate::convert::to_wire::operators::{describe, is_plain_gather};
+use crate::convert::to_wire::operators::describe;
 use crate::convert::types::{element, wire_dims};
 use crate::ops::{
-    Assign, AssignValue, Binary, BinaryKind, Fill, Gather, Number, Op, Operator, Range, Size, Unary,
+    Assign, AssignValue, Binary, BinaryKind, Expand, Fill, Number, Op, Operator, Range, Size, Unary,
     UnaryKind,
 };
-use crate::program::{DType, Dim, RowsId, Type};
+use crate::program::{DType, Dim, Type};
 use crate::wire::{OpAttr, OpDesc};
 
 /// The reason for operators that a program has only after `backward`.
@@ -60,6 +59,7 @@ impl Legaliser<'_> {
             Op::LinearChainCrf(_) => self.linear_chain_crf(at, operator),
             Op::Matmul(_) => self.matmul(at, operator),
             Op::Loss(op) => self.loss(at, operator, op.kind),
+            Op::Pad(op) => self.pad(at, operator, op),
             Op::Pool2d(op) => self.pool(at, operator, op),
             // PaddlePaddle scales unknown sizes itself.
             Op::Interpolate(op) if op.scale.iter().all(|scale| *scale > 0.0) => self.same(at, operator),
@@ -67,12 +67,13 @@ impl Legaliser<'_> {
             Op::RowNumbers(_) => self.row_numbers(at, operator),
             Op::Size(op) => self.size(at, operator, op),
             Op::Select(_) => self.of_one_shape(at, operator, None),
+            Op::Binary(op) if op.kind == BinaryKind::Div => self.quotient(at, operator),
             Op::Slice(op) => self.slice(at, operator, op),
             Op::Unary(op) => self.unary(at, operator, op),
             Op::Transpose(_) => self.transpose(at, operator),
             Op::Fill(op) => self.constant_of(at, operator, op),
             Op::Gather(_) => self.gather_by_list(at, operator),
-            Op::OneHot(op) => self.sized(at, operator, std::slice::from_ref(&op.depth)),
+            Op::OneHot(op) => self.one_hot(at, operator, op),
             Op::Range(op) => self.range(at, operator, op),
             Op::Tile(op) => self.tile(at, operator, &op.repeat_times),
             Op::UniformRandom(_) | Op::GaussianRandom(_) | Op::TruncatedGaussianRandom(_) => {
@@ -109,7 +110,9 @@ impl Legaliser<'_> {
             Op::Custom(_) => {
                 self.refuse(operator, "it is an operator of your own, which PaddlePaddle does not have")
             }
-            Op::Contract(_) | Op::Dropout(_) | Op::Expand(_) | Op::Update(_) | Op::UpdateRows(_) => {
+            Op::Expand(op) => self.expand(at, operator, op),
+            Op::TakeAlongAxisGrad(op) => self.put_along_axis(at, operator, op.0.axis),
+            Op::Contract(_) | Op::Dropout(_) | Op::Update(_) | Op::UpdateRows(_) => {
                 self.refuse(operator, TRAINING)
             }
             op if is_gradient(op) => self.refuse(operator, TRAINING),
@@ -172,8 +175,35 @@ impl Legaliser<'_> {
         Ok(())
     }
 
+    /// The axes that are repeated have the size 1 in PaddlePaddle's operator.
+    fn expand(&mut self, at: usize, operator: &Operator, op: &Expand) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let [x, y] = [0, 1].map(|k| program.ty(operator.inputs[k]));
+        let mut inputs = self.names(&operator.inputs);
+        if !op.keep_dim {
+            let rows = usize::from(y.rows.is_some());
+            let is_gone = |k: usize| op.axes.is_empty() || op.axes.contains(&((k + rows) as i64));
+            let kept = |(k, dim): (usize, &Dim)| if is_gone(k) { Dim::from(1) } else { dim.clone() };
+            let dims = y.dims.iter().enumerate().map(kept).collect();
+            inputs[0] = self.reshaped(at, operator, inputs[0].clone(), x, &Type { dims, ..x.clone() })?;
+        }
+        let Some(shape) = small(&wire_dims(y)) else {
+            return self.refuse(operator, "a size exceeds 32 bits");
+        };
+        let [x, y] = [0, 1].map(|k| inputs[k].clone());
+        let desc = OpDesc::new("expand_as_v2").with_input("X", [x]).with_input("Y", [y]);
+        let desc = desc.with_output("Out", [self.define(at, operator.outputs[0])]);
+        self.push(at, desc.with_attr(OpAttr::ints("target_shape", shape)));
+        Ok(())
+    }
+
     /// An operator with sizes among its attributes.
-    fn sized(&mut self, at: usize, operator: &Operator, sizes: &[Dim]) -> Result<(), LegaliseError> {
+    pub(super) fn sized(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        sizes: &[Dim],
+    ) -> Result<(), LegaliseError> {
         match sizes.iter().all(|size| size.constant().is_some()) {
             true => self.same(at, operator),
             false => self.refuse(operator, "its sizes have to be numbers"),
@@ -193,97 +223,6 @@ impl Legaliser<'_> {
         let mut desc = self.same_on(operator, at, &inputs).with_input("repeat_times_tensor", all);
         desc.attrs.retain(|attr| attr.name != "repeat_times");
         self.push(at, desc.with_attr(OpAttr::ints("repeat_times", vec![-1; count])));
-        Ok(())
-    }
-
-    /// PaddlePaddle gathers by a list of indices, which may have rows.
-    fn gather_by_list(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
-        let program = self.program;
-        let [x, index] = [0, 1].map(|k| program.ty(operator.inputs[k]));
-        if is_plain_gather(x, index) {
-            return match x.dtype {
-                DType::Bool => self.gather_truth(at, operator),
-                _ => self.same(at, operator),
-            };
-        }
-        if let (Some(rows), true) = (x.rows, index.rows.is_some()) {
-            return self.gather_in_rows(at, operator, rows);
-        }
-        let all = index.dims.iter().try_fold(Dim::from(1), |product, dim| &product * dim);
-        let Some(count) = all.ok().and_then(|all| all.constant()).filter(|_| index.rows.is_none()) else {
-            return self.refuse(operator, "of numbers with rows, each row may have one");
-        };
-        let list = Type { dims: vec![Dim::from(count)], ..index.clone() };
-        let mut inputs = self.names(&operator.inputs);
-        inputs[1] = self.reshaped(at, operator, inputs[1].clone(), index, &list)?;
-        let out = program.ty(operator.outputs[0]);
-        let Op::Gather(Gather { axis }) = &operator.op else { return Ok(()) };
-        let place = *axis as usize - usize::from(x.rows.is_some());
-        let mut flat = out.clone();
-        flat.dims.splice(place..place + index.dims.len(), [Dim::from(count)]);
-        let taken = self.declare(at, "gather", &flat);
-        let desc = describe(&operator.op, &inputs, std::slice::from_ref(&taken), &[x, &list]);
-        self.push(at, desc);
-        let out = self.reshaped(at, operator, taken, &flat, out)?;
-        self.names.insert(operator.outputs[0], out);
-        Ok(())
-    }
-
-    /// PaddlePaddle does not gather truth values, but numbers.
-    fn gather_truth(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
-        let program = self.program;
-        let [x, index] = [0, 1].map(|k| program.ty(operator.inputs[k]));
-        let number = program.ty(operator.outputs[0]).with_dtype(DType::I32);
-        let mut inputs = self.names(&operator.inputs);
-        inputs[0] = self.cast(at, inputs[0].clone(), x, DType::I32);
-        let taken = self.declare(at, "gather", &number);
-        let types = [&x.with_dtype(DType::I32), index];
-        self.push(at, describe(&operator.op, &inputs, std::slice::from_ref(&taken), &types));
-        let out = self.cast(at, taken, &number, DType::Bool);
-        self.names.insert(operator.outputs[0], out);
-        Ok(())
-    }
-
-    /// PaddlePaddle does not gather with indices for each row. So the elements from which rows choose are listed row by
-    /// row.
-    fn gather_in_rows(&mut self, at: usize, operator: &Operator, rows: RowsId) -> Result<(), LegaliseError> {
-        let program = self.program;
-        let [x, index] = [0, 1].map(|k| program.ty(operator.inputs[k]));
-        let out = program.ty(operator.outputs[0]);
-        let Op::Gather(Gather { axis: 1 }) = &operator.op else {
-            return self
-                .refuse(operator, "of each row by numbers of its own, PaddlePaddle gathers along axis 1");
-        };
-        let number = |dims: &[Dim]| {
-            let product = dims.iter().try_fold(Dim::from(1), |product, dim| &product * dim).ok()?;
-            product.constant().and_then(|size| i32::try_from(size).ok())
-        };
-        let inner = wire_dims(&Type { rows: None, dims: x.dims[1..].to_vec(), ..x.clone() });
-        let (Some(choices), Some(chosen), Some(inner)) =
-            (number(&x.dims[..1]), number(&index.dims), small(&inner).filter(|sizes| !sizes.contains(&-1)))
-        else {
-            return self.refuse(operator, "the sizes of what is gathered have to be numbers");
-        };
-        let count = self.need(at, operator, rows, Known::Count)?;
-        let of_rows = Type::with_rows(DType::I64, rows, [1]);
-        let each = self.declare(at, "fill_constant_batch_size_like", &of_rows);
-        let fill = Fill { value: Number::Int(choices.into()), ty: of_rows.clone() };
-        self.fill_rows(at, count, &fill, vec![-1, 1], each.clone());
-        let starts = self.sums_before(at, each);
-        let names = self.names(&operator.inputs);
-        let wide = Type { dims: vec![Dim::from(i64::from(chosen))], ..index.clone() };
-        let numbers = self.reshaped_to(at, names[1].clone(), index, &wide, vec![-1, chosen]);
-        let numbers = self.emit(at, Binary { kind: BinaryKind::Add }, &[&numbers, &starts], &wide);
-        let numbers = self.reshaped_to(at, numbers, &wide, &list(DType::I64), vec![-1]);
-        let listed = Type { dims: x.dims[1..].to_vec(), ..x.clone() };
-        let shape = std::iter::once(-1).chain(inner).collect();
-        let values = self.reshaped_to(at, names[0].clone(), x, &listed, shape);
-        let taken = self.take(at, values, numbers, &listed, "gather");
-        let Some(shape) = small(&wire_dims(out)) else {
-            return self.refuse(operator, "a size exceeds 32 bits");
-        };
-        let taken = self.reshaped_to(at, taken, &listed, out, shape);
-        self.names.insert(operator.outputs[0], taken);
         Ok(())
     }
 

@@ -11,7 +11,11 @@ impl Legaliser<'_> {
         let axes: Vec<i32> =
             op.bounds().filter(|(_, of)| of.stride < 0).map(|(axis, _)| axis as i32).collect();
         if axes.is_empty() {
-            return self.same(at, operator);
+            // PaddlePaddle stores bounds in 32 bits.
+            let small = |bound: &i64| (*bound).clamp(i32::MIN.into(), i32::MAX.into());
+            let [starts, ends] = [&op.starts, &op.ends].map(|bounds| bounds.iter().map(small).collect());
+            let slice = Slice { starts, ends, ..op.clone() };
+            return self.same(at, &Operator { op: slice.into(), ..operator.clone() });
         }
         let program = self.program;
         let x = operator.inputs[0];

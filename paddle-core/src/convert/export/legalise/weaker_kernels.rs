@@ -5,10 +5,10 @@ use super::{LegaliseError, Legaliser};
 use crate::convert::to_wire::operators::describe;
 use crate::convert::types::wire_dims;
 use crate::ops::{
-    Binary, BinaryKind, CumSum, LayerNorm, LossKind, MaxPool2dWithIndex, Op, Operator, Padding, Pool2d,
-    PoolKind, Scale, Unary, UnaryKind,
+    AssignValue, Binary, BinaryKind, Compare, CompareKind, CumSum, LayerNorm, LossKind, MaxPool2dWithIndex,
+    Number, OneHot, Op, Operator, Padding, Pool2d, PoolKind, Scale, Unary, UnaryKind,
 };
-use crate::program::{DType, Type, VarId};
+use crate::program::{DType, Dim, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
 
 /// The largest epsilon of PaddlePaddle's layer normalisation.
@@ -111,6 +111,40 @@ impl Legaliser<'_> {
             _ => None,
         };
         self.of_one_shape(at, operator, kept)
+    }
+
+    /// Numbers of no class are an error in PaddlePaddle, whatever its attribute says. So numbers are compared with those of all classes.
+    pub(super) fn one_hot(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        op: &OneHot,
+    ) -> Result<(), LegaliseError> {
+        let Some(depth) = op.depth.constant().filter(|_| op.allow_out_of_range) else {
+            return self.sized(at, operator, std::slice::from_ref(&op.depth));
+        };
+        let program = self.program;
+        let [x, out] = [operator.inputs[0], operator.outputs[0]].map(|var| program.ty(var));
+        let mut column = x.clone();
+        column.dims.push(Dim::from(1));
+        let numbers = self.reshaped(at, operator, self.name(operator.inputs[0]), x, &column)?;
+        let classes = Type::new(x.dtype, [depth]);
+        let values = (0..depth).map(Number::Int).collect();
+        let classes = self.emit(at, AssignValue { values, ty: classes.clone() }, &[], &classes);
+        let truths = out.with_dtype(DType::Bool);
+        let is_it = self.emit(at, Compare { kind: CompareKind::Equal }, &[&numbers, &classes], &truths);
+        let ones = self.cast(at, is_it, &truths, op.dtype);
+        self.names.insert(operator.outputs[0], ones);
+        Ok(())
+    }
+
+    /// The kernels of PaddlePaddle's default predictor, oneDNN's, swap dividend and divisor where the dividend is the smaller one
+    /// (2.6.2), so it gets the shape of the quotient.
+    pub(super) fn quotient(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let [dividend, out] = [operator.inputs[0], operator.outputs[0]].map(|var| program.ty(var));
+        let is_whole = (dividend.rows, &dividend.dims) == (out.rows, &out.dims);
+        if is_whole { self.same(at, operator) } else { self.of_one_shape(at, operator, None) }
     }
 
     /// An operator that PaddlePaddle has without broadcasting. It may keep a value for its gradient.
