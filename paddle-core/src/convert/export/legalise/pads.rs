@@ -27,8 +27,24 @@ impl Legaliser<'_> {
             value = self.cast(at, value, x, dtype);
         }
         let rows = usize::from(x.rows.is_some());
-        let mut left: Vec<[i64; 2]> =
-            op.paddings.chunks_exact(2).skip(rows).map(|both| [both[0], both[1]]).collect();
+        let paddings = op.paddings.chunks_exact(2).skip(rows).map(|both| [both[0], both[1]]).collect();
+        (value, ty) = self.padded(at, operator, (value, ty), paddings, op.pad_value)?;
+        if dtype != x.dtype {
+            value = self.cast(at, value, &ty, x.dtype);
+        }
+        self.names.insert(operator.outputs[0], value);
+        Ok(())
+    }
+
+    /// A variable with elements before and behind its axes, without that of the rows.
+    pub(super) fn padded(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        (mut value, mut ty): (String, Type),
+        mut left: Vec<[i64; 2]>,
+        pad_value: f64,
+    ) -> Result<(String, Type), LegaliseError> {
         while let Some(first) = left.iter().position(|both| *both != [0, 0]) {
             // Axes that do not fit into one volume are padded one by one.
             let mut now = left.clone();
@@ -42,18 +58,14 @@ impl Legaliser<'_> {
             let pad = OpDesc::new("pad3d")
                 .with_attr(OpAttr::ints("paddings", volume.paddings))
                 .with_attr(OpAttr::string("mode", "constant"))
-                .with_attr(OpAttr::float("value", op.pad_value as f32))
+                .with_attr(OpAttr::float("value", pad_value as f32))
                 .with_attr(OpAttr::string("data_format", "NCDHW"));
             value = self.step(at, pad, value, &volume.behind);
             value = self.reshaped(at, operator, value, &volume.behind, &volume.out)?;
             ty = volume.out;
             left.iter_mut().zip(now).filter(|(_, now)| *now != [0, 0]).for_each(|(left, _)| *left = [0, 0]);
         }
-        if dtype != x.dtype {
-            value = self.cast(at, value, &ty, x.dtype);
-        }
-        self.names.insert(operator.outputs[0], value);
-        Ok(())
+        Ok((value, ty))
     }
 }
 

@@ -11,6 +11,9 @@ use crate::ops::{
 use crate::program::{DType, Dim, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
 
+/// The least threshold of a softplus above which its argument is the result in single precision, too: oneDNN's kernel has none.
+const LEAST_THRESHOLD: f64 = 15.0;
+
 /// The largest epsilon of PaddlePaddle's layer normalisation.
 const LARGEST_EPSILON: f64 = 1e-3;
 
@@ -37,6 +40,19 @@ impl Legaliser<'_> {
                 let gate = self.emit(at, Unary::of(UnaryKind::Sigmoid), &[&scaled], ty);
                 self.emit(at, mul, &[x, &gate], ty)
             }
+            UnaryKind::Softplus if op.coefficients[1] < LEAST_THRESHOLD => {
+                let [beta, threshold, _] = op.coefficients;
+                let smooth = Unary { coefficients: [beta, 20.0, 0.0], ..*op };
+                let smooth = self.emit(at, smooth, &[x], ty);
+                let scaled = self.emit(at, Scale { scale: beta, bias: 0.0 }, &[x], ty);
+                let bound =
+                    self.constant(at, Number::Float(threshold), &Type::new(ty.dtype, [1]), "threshold");
+                let above = Compare { kind: CompareKind::GreaterThan };
+                let above = self.emit(at, above, &[&scaled, &bound], &ty.with_dtype(DType::Bool));
+                let chosen = OpDesc::new("where").with_input("Condition", [above]);
+                let chosen = chosen.with_input("Y", [smooth]);
+                self.step(at, chosen, x.clone(), ty)
+            }
             UnaryKind::HardSwish => {
                 let [threshold, scale, offset] = op.coefficients;
                 let moved = self.emit(at, Scale { scale: 1.0, bias: offset }, &[x], ty);
@@ -50,10 +66,24 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// Another operator computes the maxima of windows that are spread over an image.
+    /// Another operator computes the maxima of windows that are spread over an image. A window that reaches over the end of an image
+    /// whose padding counts is as large as others for oneDNN's kernel, so such images are padded first.
     pub(super) fn pool(&mut self, at: usize, operator: &Operator, op: &Pool2d) -> Result<(), LegaliseError> {
         match (op.paddings, op.pooling_type) {
             (Padding::Explicit([0, 0, 0, 0]), PoolKind::Max) if op.adaptive => {}
+            (Padding::Explicit([above, below, left, right]), PoolKind::Avg)
+                if op.ceil_mode && !op.exclusive && (above, left) == (below, right) =>
+            {
+                let ty = self.program.ty(operator.inputs[0]).clone();
+                let mut paddings = vec![[0, 0]; ty.dims.len() - 2];
+                paddings.extend([[above, below], [left, right]]);
+                let x = (self.name(operator.inputs[0]), ty);
+                let (padded, ty) = self.padded(at, operator, x, paddings, 0.0)?;
+                let pool = Pool2d { paddings: Padding::Explicit([0; 4]), exclusive: true, ..*op };
+                let out = self.define(at, operator.outputs[0]);
+                self.push(at, describe(&pool.into(), &[padded], &[out], &[&ty]));
+                return Ok(());
+            }
             _ => return self.same(at, operator),
         }
         let pool = MaxPool2dWithIndex { adaptive: true, ..MaxPool2dWithIndex::of_size(op.ksize) };
