@@ -395,8 +395,8 @@ fn tokens() {
     let reversed = "cumsum elementwise_sub scale elementwise_add repeat_interleave cumsum slice fill_constant fill_constant \
                     range elementwise_sub gather";
     let expected = format!(
-        "feed feed reshape2 lod_reset lod_reset sequence_pool slice sequence_expand elementwise_sub sequence_softmax \
-         {lengths} reshape2 slice sequence_expand reshape2 {reversed} lod_reset fetch lod_reset fetch lod_reset fetch"
+        "feed feed unsqueeze2 lod_reset lod_reset sequence_pool slice sequence_expand elementwise_sub sequence_softmax \
+         {lengths} reshape2 slice sequence_expand squeeze2 {reversed} lod_reset fetch lod_reset fetch lod_reset fetch"
     );
     assert_eq!(operators(&desc), [expected.split(' ').collect::<Vec<_>>()]);
     let again = from_wire(&desc, None).unwrap().to_string();
@@ -407,6 +407,55 @@ fn tokens() {
     let truth =
         truth.replace("back: f32[_.x] = sequence_reverse(x)", "back: bool[_.x] = sequence_reverse(t)");
     is_paddle(&legalise(&text::parse(&truth).unwrap()).unwrap());
+}
+
+/// What kernels of PaddlePaddle's default predictor compute otherwise, or not at all, has other forms: a dividend gets the shape of the
+/// quotient, axes are padded as those of volumes, classes out of range are compared, images whose padding counts are padded before
+/// windows reach over it, a low threshold is a choice, and bounds of slices have 32 bits.
+#[test]
+fn forms_for_the_default_predictor() {
+    let is = |inputs: &str, result: &str, expected: &str| {
+        let block = format!("block 0 ({inputs}) {{\n    y: {result}\n    return y\n  }}");
+        let desc =
+            legalise(&text::parse(&format!("program {{\n  rows _\n  {block}\n}}\n")).unwrap()).unwrap();
+        is_paddle(&desc);
+        let mut found = operators(&desc).concat();
+        found.retain(|name| !matches!(*name, "feed" | "fetch"));
+        assert_eq!(found.join(" "), expected, "{block}");
+        desc.clone()
+    };
+    is("c: f32[1], x: f32[_, 3]", "f32[_, 3] = elementwise_div(c, x)", "expand_as_v2 elementwise_div");
+    is("c: f32[1], x: f32[_, 3]", "f32[_, 3] = elementwise_div(x, c)", "elementwise_div");
+    let inner = "f32[_, 2, 7, 3] = pad(x, paddings=[0, 0, 0, 0, 1, 2, 0, 0])";
+    let desc = is("x: f32[_, 2, 4, 3]", inner, "reshape2 pad3d reshape2");
+    let pad = desc.blocks[0].ops.iter().find(|op| op.r#type == "pad3d").unwrap();
+    assert_eq!(pad.attr_ints("paddings"), Ok(Some(&[0, 0, 1, 2, 0, 0][..])));
+    let apart = "f32[_, 3, 2, 4, 4] = pad(x, paddings=[0, 0, 1, 1, 0, 0, 0, 1, 0, 0])";
+    is("x: f32[_, 1, 2, 3, 4]", apart, "reshape2 pad3d reshape2 reshape2 pad3d reshape2");
+    let classes = "f32[_, 4] = one_hot_v2(x, depth=[4], allow_out_of_range=true)";
+    is("x: i64[_]", classes, "reshape2 assign_value equal cast");
+    let pooled = "pool2d(x, pooling_type=\"avg\", ksize=[2, 2], strides=[2, 2], paddings=[1, 1, 1, 1], ceil_mode=true, exclusive=false)";
+    is("x: f32[_, 1, 5, 5]", &format!("f32[_, 1, 4, 4] = {pooled}"), "reshape2 pad3d reshape2 pool2d");
+    is("x: f32[_]", "f32[_] = softplus(x, threshold=3.0)", "softplus scale fill_constant greater_than where");
+    let rest = "f32[_, 7] = slice(x, axes=[1], starts=[2], ends=[9223372036854775807])";
+    let desc = is("x: f32[_, 9]", rest, "slice");
+    assert_eq!(desc.blocks[0].ops[1].attr_ints("ends"), Ok(Some(&[i32::MAX][..])));
+    is(
+        "x: f32[_, 2, 3], i: i64[_, 2]",
+        "f32[_, 2, 2] = gather(x, i, axis=2)",
+        "transpose2 fill_constant_batch_size_like cumsum elementwise_sub reshape2 elementwise_add reshape2 reshape2 \
+         gather reshape2 transpose2",
+    );
+    is(
+        "x: f32[_, 3], of: f32[_, 4, 3]",
+        "f32[_, 4, 3] = expand_as_v2(x, of, axes=[1])",
+        "reshape2 expand_as_v2",
+    );
+    is(
+        "x: f32[_, 4], i: i64[_, 2], v: f32[_, 2]",
+        "f32[_, 4] = take_along_axis_grad(x, i, v, axis=1)",
+        "fill_any_like put_along_axis",
+    );
 }
 
 /// Products with windows are convolutions; windows that something else reads too are one with a filter for each element, and

@@ -19,7 +19,7 @@ const TRAINING: &str = "it belongs to training; export the program from before `
 const NO_RULE: &str = "PaddlePaddle does not have it";
 
 /// The most numbers that are written out in a file.
-const MOST_WRITTEN: i64 = 1 << 16;
+pub(super) const MOST_WRITTEN: i64 = 1 << 16;
 
 impl Legaliser<'_> {
     /// Appends operators that compute the same as an operator of `block`. An operator that PaddlePaddle has is written
@@ -418,16 +418,36 @@ impl Legaliser<'_> {
         to: &Type,
         shape: Vec<i32>,
     ) -> String {
-        let out = self.declare(at, "reshape2", to);
-        let xshape = self.xshape(at, "reshape2", &Type { dtype: to.dtype, ..from.clone() });
-        let desc = OpDesc::new("reshape2")
-            .with_input("X", [x])
-            .with_output("Out", [out.clone()])
-            .with_output("XShape", [xshape])
-            .with_attr(OpAttr::ints("shape", shape));
-        self.push(at, desc);
+        let old = Type { dtype: to.dtype, ..from.clone() };
+        // A reshaped value without elements has no memory, and operators behind it fail in PaddlePaddle's default predictor. That is not so
+        // if axes of one element come or go.
+        let may_be_empty =
+            self.program.is_sequence(from) || from.dims.iter().any(|dim| dim.constant().is_none());
+        let kept = |long: &Type, short: &Type| ones_of(long, short).filter(|_| may_be_empty);
+        let (name, attr) = match (kept(from, to), kept(to, from)) {
+            (Some(axes), _) => ("squeeze2", OpAttr::ints("axes", axes)),
+            (None, Some(axes)) => ("unsqueeze2", OpAttr::ints("axes", axes)),
+            (None, None) => ("reshape2", OpAttr::ints("shape", shape)),
+        };
+        let (out, xshape) = (self.declare(at, name, to), self.xshape(at, name, &old));
+        let desc = OpDesc::new(name).with_input("X", [x]).with_output("Out", [out.clone()]);
+        self.push(at, desc.with_output("XShape", [xshape]).with_attr(attr));
         out
     }
+}
+
+/// The axes of one element that a type has and another one lacks, if that is all in which their shapes differ.
+fn ones_of(long: &Type, short: &Type) -> Option<Vec<i32>> {
+    let rows = i32::from(long.rows.is_some());
+    let (mut ones, mut left) = (Vec::new(), short.dims.iter().peekable());
+    for (axis, dim) in (rows..).zip(&long.dims) {
+        match left.peek() {
+            Some(next) if *next == dim => drop(left.next()),
+            _ if dim.constant() == Some(1) => ones.push(axis),
+            _ => return None,
+        }
+    }
+    (left.next().is_none() && !ones.is_empty() && long.rows == short.rows).then_some(ones)
 }
 
 /// Whether an operator is part of a gradient: one of its inputs is the gradient of a result.

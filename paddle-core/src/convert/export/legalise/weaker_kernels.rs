@@ -1,6 +1,6 @@
 //! Operators whose kernels do less in PaddlePaddle. The rest is written with other operators, or refused.
 
-use super::operators::small;
+use super::operators::{MOST_WRITTEN, small};
 use super::{LegaliseError, Legaliser};
 use crate::convert::to_wire::operators::describe;
 use crate::convert::types::wire_dims;
@@ -150,7 +150,8 @@ impl Legaliser<'_> {
         operator: &Operator,
         op: &OneHot,
     ) -> Result<(), LegaliseError> {
-        let Some(depth) = op.depth.constant().filter(|_| op.allow_out_of_range) else {
+        let Some(depth) = op.depth.constant().filter(|depth| op.allow_out_of_range && *depth <= MOST_WRITTEN)
+        else {
             return self.sized(at, operator, std::slice::from_ref(&op.depth));
         };
         let program = self.program;
