@@ -6,12 +6,15 @@ use crate::training::say;
 use ndarray::{ArrayD, IxDyn};
 use paddle::core::convert::{element, export, to_onnx};
 use paddle::core::ops::{Op, Program};
-use paddle::core::program::{DType, RowsId, SymbolId, VarId};
+use paddle::core::program::{DType, Dim, RowsId, SymbolId, VarId};
 use paddle::core::wire::TensorRecord;
 use paddle::{Batch, Dynamic, Error, Network, Parameters, Sgd, Trainer, infer};
 
 /// Loops that may run more often are not run: they would only be slow.
 const LIMIT: i64 = 100;
+
+/// Values of more elements are not computed: they would only be slow, and some take more memory than fuzzing allows.
+const LARGEST: i64 = 1 << 24;
 
 /// More elements are not fed.
 const MOST: usize = 1 << 14;
@@ -22,6 +25,11 @@ pub fn run(net: &Network<Dynamic>, parameters: &mut Parameters, data: &[u8]) {
     exported(program);
     let mut operators = program.blocks().iter().flat_map(|block| &block.ops);
     if operators.any(|operator| matches!(&operator.op, Op::While(op) if op.limit > LIMIT)) {
+        return;
+    }
+    let size = |dim: &Dim| dim.constant().unwrap_or(1);
+    let elements = |dims: &[Dim]| dims.iter().try_fold(1i64, |all, dim| all.checked_mul(size(dim)));
+    if program.vars().iter().any(|var| elements(&var.ty.dims).is_none_or(|elements| elements > LARGEST)) {
         return;
     }
     let seed = data.iter().fold(0u64, |seed, byte| (seed ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
