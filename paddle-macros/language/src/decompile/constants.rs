@@ -1,6 +1,6 @@
 //! Numbers and arrays that a program has written out.
 
-use paddle_core::ops::{AssignValue, Fill, Number, Op};
+use paddle_core::ops::{AssignValue, Fill, Number, Op, Range};
 use paddle_core::program::{DType, Type};
 
 use super::tree::{Call, Expr};
@@ -13,8 +13,24 @@ pub(super) fn constant(op: &Op) -> Option<Expr> {
     match op {
         Op::Fill(Fill { value, ty }) => filled(*value, ty),
         Op::AssignValue(AssignValue { values, ty }) => array(values, &known_sizes(ty)?, ty.dtype),
+        Op::Range(op) => range(op),
         _ => None,
     }
+}
+
+/// Whole numbers of a known count are written out.
+fn range(op: &Range) -> Option<Expr> {
+    let sizes = known_sizes(&op.ty)?;
+    let [count @ 1..=MOST_ELEMENTS] = sizes[..] else { return None };
+    let [start, step] = [op.start, op.step].map(Number::as_i64);
+    let (start, step) = (start?, step?);
+    let number = |i: i64| start.checked_add(i.checked_mul(step)?);
+    let values = (0..count).map(|i| number(i).map(Number::Int)).collect::<Option<Vec<Number>>>()?;
+    let values: Vec<Number> = match op.ty.dtype.is_float() {
+        true => values.iter().map(|value| Number::Float(value.as_f64())).collect(),
+        false => values,
+    };
+    array(&values, &sizes, op.ty.dtype)
 }
 
 /// A number of this element type as a literal.

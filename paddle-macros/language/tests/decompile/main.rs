@@ -53,6 +53,28 @@ fn what_is_printed_is_the_same_program() {
     assert!(count > 200, "{count}");
 }
 
+/// Numbers that a model of others counts up to are an array here, as there is no layer for them.
+#[test]
+fn numbers_of_a_known_count() {
+    let source = "program {
+  rows _
+  block 0 (x: f32[_, 3]) {
+    places: i64[3] = range(start=2, step=-2)
+    fractions: f32[3] = range(start=1.0, step=2.0)
+    wide: f32[3] = cast(places, dtype=f32)
+    all: f32[_, 3] = elementwise_add(x, wide)
+    y: f32[_, 3] = elementwise_mul(all, fractions)
+    return y
+  }
+}
+";
+    let (text, _) = again("module", &paddle_core::text::parse(source).unwrap()).unwrap();
+    assert!(text.contains("[2, 0, -2]") && text.contains("[1.0, 3.0, 5.0]"), "{text}");
+    let many = source.replace("[3]", "[5000]").replace("[_, 3]", "[_, 5000]");
+    let error = again("module", &paddle_core::text::parse(&many).unwrap()).unwrap_err();
+    assert!(error.contains("`range`: no layer becomes it"), "{error}");
+}
+
 /// Layers that are written in the language are found again.
 #[test]
 fn layers_of_the_library() {

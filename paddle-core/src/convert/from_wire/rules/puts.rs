@@ -53,7 +53,7 @@ impl<'a> Reading<'_, 'a> {
         });
         let value = match self.has(&["ValueTensor"]) {
             true => self.input("ValueTensor")?,
-            false => self.numbers_of_scalars()?,
+            false => self.numbers_of_scalars(self.ty(x).dtype)?,
         };
         let dtype = self.ty(x).dtype;
         let value = if self.ty(value).dtype == dtype { value } else { self.emit(Cast { dtype }, &[value])? };
@@ -89,19 +89,20 @@ impl<'a> Reading<'_, 'a> {
         self.tried(tried, "Out")
     }
 
-    /// The values that are written as attributes.
-    fn numbers_of_scalars(&mut self) -> Result<VarId, Fault> {
+    /// The values that are written as attributes. Those of a value with fractions have its type.
+    fn numbers_of_scalars(&mut self, of: DType) -> Result<VarId, Fault> {
         let values = scalars(self.desc, "values");
         if values.is_empty() {
             return Err(Fault::MissingAttribute { attribute: "values" });
         }
         let dtype = match values[0] {
             Number::Bool(_) => DType::Bool,
+            Number::Int(_) | Number::Float(_) if of.is_float() => of,
             Number::Int(_) => DType::I64,
             Number::Float(_) => DType::F64,
         };
         let shape = self.desc.attr_longs("shape")?.unwrap_or_default();
-        self.emit(AssignValue { values, ty: Type::new(dtype, shape) }, &[])
+        self.emit(AssignValue { values, ty: Type::new(dtype, shape) }.rounded(), &[])
     }
 
     pub(super) fn put_along_axis(&mut self) -> Result<bool, ConvertError> {
