@@ -13,7 +13,7 @@ fn a_program_is_its_bytes() {
 #[test]
 fn no_bytes_are_an_empty_program() {
     assert_eq!(ProgramDesc::decode(&[]), Ok(ProgramDesc::default()));
-    assert_eq!(ProgramDesc::default().encode_to_vec(), []);
+    assert_eq!(ProgramDesc::default().encode_to_vec(), Vec::<u8>::new());
 }
 
 #[test]
