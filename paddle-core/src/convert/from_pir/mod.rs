@@ -2,13 +2,26 @@
 //! translated to the form of before, operator by operator, and from there on read like all others.
 //!
 //! PIR is in SSA: a value has a number. Operands and results have places instead of slots, attributes may be operands, and `if` and
-//! `while` have regions whose last operator yields their results. `operators.txt` says how the operators of before are called, and
-//! their slots and attributes.
+//! `while` have regions whose last operator yields their results.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `json.rs` | the file: operators, types and attributes under their short names |
+//! | `translation.rs` | the state, and which operator is translated how |
+//! | `values.rs` | the names of values, and their variables |
+//! | `by_table.rs`, `operators.rs`, `operators.txt` | operators that differ in names alone, a line for each |
+//! | `constants.rs` | constants, which may be attributes |
+//! | `control_flow.rs` | `if` and `while` |
+//! | `special.rs` | the other operators |
 
+mod by_table;
+mod constants;
 mod control_flow;
 mod json;
 mod operators;
+mod special;
 mod translation;
+mod values;
 
 use crate::wire::{ProgramDesc, WireError};
 

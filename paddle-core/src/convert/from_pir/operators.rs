@@ -1,6 +1,7 @@
 //! The table of operators: `operators.txt`.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// How one operator is written in the form of before.
 pub(super) struct Entry {
@@ -75,10 +76,10 @@ impl Entry {
 }
 
 /// The table, by the names that operators have in PIR.
-pub(super) fn table() -> BTreeMap<&'static str, Entry> {
+pub(super) static TABLE: LazyLock<BTreeMap<&str, Entry>> = LazyLock::new(|| {
     let lines = include_str!("operators.txt").lines();
     lines.filter(|line| !line.is_empty() && !line.starts_with('#')).filter_map(entry).collect()
-}
+});
 
 /// `name = type : operands -> results | attributes`. What is the same is left out.
 fn entry(line: &'static str) -> Option<(&'static str, Entry)> {
@@ -149,28 +150,27 @@ fn renamed(word: &'static str) -> Renamed {
 
 #[cfg(test)]
 mod tests {
-    use super::{Operand, table};
+    use super::{Operand, TABLE};
     use crate::convert::from_wire::is_known;
 
     #[test]
     fn operators_have_the_names_that_are_read() {
         let lines =
             include_str!("operators.txt").lines().filter(|line| !line.starts_with('#') && !line.is_empty());
-        assert_eq!(table().len(), lines.count(), "each line is an operator of its own");
+        assert_eq!(TABLE.len(), lines.count(), "each line is an operator of its own");
         let unread: Vec<&str> =
-            table().values().map(|entry| entry.name).filter(|name| !is_known(name)).collect();
+            TABLE.values().map(|entry| entry.name).filter(|name| !is_known(name)).collect();
         assert!(unread.is_empty(), "{unread:?}");
     }
 
     #[test]
     fn a_line_says_what_operands_are() {
-        let table = table();
-        let Operand::Attribute(shape) = &table["reshape"].operands[1] else { panic!("it is an attribute") };
+        let Operand::Attribute(shape) = &TABLE["reshape"].operands[1] else { panic!("it is an attribute") };
         assert_eq!(
             (shape.name, shape.slot, shape.slot_of_several),
             ("shape", Some("Shape"), Some("ShapeTensor"))
         );
-        assert_eq!(table["matmul"].attribute("transpose_x"), ("trans_x", false));
-        assert_eq!(table["tril"].truths, [("lower", true)]);
+        assert_eq!(TABLE["matmul"].attribute("transpose_x"), ("trans_x", false));
+        assert_eq!(TABLE["tril"].truths, [("lower", true)]);
     }
 }
