@@ -13,13 +13,12 @@ pub(super) fn constant(op: &Op) -> Option<Expr> {
     match op {
         Op::Fill(Fill { value, ty }) => filled(*value, ty),
         Op::AssignValue(AssignValue { values, ty }) => array(values, &known_sizes(ty)?, ty.dtype),
-        Op::Range(op) => range(op),
         _ => None,
     }
 }
 
-/// Whole numbers of a known count are written out.
-fn range(op: &Range) -> Option<Expr> {
+/// Whole numbers of a known count, written out: where no layer gives them.
+pub(super) fn range(op: &Range) -> Option<Expr> {
     let sizes = known_sizes(&op.ty)?;
     let [count @ 1..=MOST_ELEMENTS] = sizes[..] else { return None };
     let [start, step] = [op.start, op.step].map(Number::as_i64);

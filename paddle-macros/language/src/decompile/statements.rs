@@ -3,7 +3,7 @@
 use paddle_core::ops::{Op, Operator, Program};
 use paddle_core::program::{BlockId, DType, Dim, VarId};
 
-use super::constants::constant;
+use super::constants::{constant, range};
 use super::error::Lack;
 use super::graph::Graph;
 use super::sizes::size;
@@ -78,6 +78,11 @@ impl<'p> Blocks<'p> {
         }
         if let Some(made) = patterns::find(self, block, operator) {
             return made;
+        }
+        if let Op::Range(op) = &operator.op
+            && let Some(value) = range(op)
+        {
+            return Made::of(operator, one_value(value), Vec::new());
         }
         let value = |var| self.value(var);
         let call = table::call(self.program(), operator, &value, &|var| self.graph.is_parameter(var));
