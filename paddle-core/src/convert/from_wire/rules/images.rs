@@ -3,12 +3,14 @@
 //! PaddlePaddle has one operator for both gradients of a convolution, either of which may be left out. Ours has an
 //! operator for each.
 
+use crate::convert::derived::float;
 use crate::convert::dialect::{EMPTY, PATH};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::ours::images::{conv2d, paddings, pair, pool2d};
 use crate::ops::{
-    Attributes, Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose, Dropout, DropoutGrad,
-    DropoutImplementation, MaxPool2dWithIndex, Mode, Op, Operation, Padding, Pool2dGrad, Transpose, Window,
+    Attributes, BinaryKind, Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose, Dropout, DropoutGrad,
+    DropoutImplementation, MaxPool2dWithIndex, Mode, Op, Operation, Padding, Pool2d, Pool2dGrad, PoolKind,
+    Transpose, Window,
 };
 use crate::program::VarId;
 
@@ -141,6 +143,38 @@ impl<'a> Reading<'_, 'a> {
         }
         let inputs = [x, self.input("Out")?, self.input("Out@GRAD")?];
         self.define(Pool2dGrad(pool), &inputs, &[], &[one(desc.output("X@GRAD"), "X@GRAD")?])
+    }
+
+    /// The root of the sum of powers in each window: of their mean, times as many as a window has.
+    pub(super) fn power_pool(&mut self) -> Result<bool, ConvertError> {
+        let (x, default) = (self.input("X")?, Pool2d::prototypes()[0]);
+        let power = float(self.desc, "norm_type")?.unwrap_or(0.0);
+        if self.bool("ceil_mode", false)?
+            || self.bool("global_pooling", false)?
+            || self.bool("adaptive", false)?
+        {
+            return self.lacks("its windows are not all of one size");
+        }
+        if !power.is_finite() || power == 0.0 || self.channels_last("data_format")? {
+            return Ok(false);
+        }
+        let pool = Pool2d {
+            pooling_type: PoolKind::Avg,
+            ksize: pair(self.desc, "ksize", None)?,
+            strides: pair(self.desc, "strides", Some(default.strides))?,
+            paddings: paddings(self.desc)?,
+            exclusive: false,
+            ..default
+        };
+        let mut at = self.at();
+        let dtype = at.ty(x).dtype;
+        let [exponent, root] = [power, 1.0 / power].map(|power| at.number(power, dtype));
+        let powers = at.binary(BinaryKind::Pow, x, exponent?)?;
+        let mean = at.emit(pool, &[powers])?;
+        let sum = at.scaled(mean, pool.ksize[0] as f64 * pool.ksize[1] as f64, 0.0)?;
+        let root = at.binary(BinaryKind::Pow, sum, root?)?;
+        self.named_value(one(self.desc.output("Out"), "Out")?, root)?;
+        Ok(true)
     }
 
     pub(super) fn max_pool2d_with_index(&mut self) -> Result<bool, ConvertError> {

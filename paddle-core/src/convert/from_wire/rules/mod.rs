@@ -254,6 +254,7 @@ fn rule(name: &str) -> Option<Rule> {
         "unpool"                                                            => |x| x.unpool(),
         "searchsorted"                                                      => |x| x.searchsorted(),
         "kthvalue"                                                          => |x| x.kthvalue(),
+        "lp_pool2d"                                                         => |x| x.power_pool(),
         "rrelu"                                                             => |x| x.random_slope(),
         "median"                                                            => |x| x.median(),
         "histogram"                                                         => |x| x.histogram(),
