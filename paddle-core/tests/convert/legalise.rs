@@ -436,6 +436,9 @@ fn forms_for_the_default_predictor() {
     is("x: i64[_]", classes, "reshape2 assign_value equal cast");
     let pooled = "pool2d(x, pooling_type=\"avg\", ksize=[2, 2], strides=[2, 2], paddings=[1, 1, 1, 1], ceil_mode=true, exclusive=false)";
     is("x: f32[_, 1, 5, 5]", &format!("f32[_, 1, 4, 4] = {pooled}"), "reshape2 pad3d reshape2 pool2d");
+    let nearest = |to: &str| format!("f32[_, 1, {to}] = nearest_interp_v2(x, size=[{to}])");
+    is("x: f32[_, 1, 3, 5]", &nearest("6, 5"), "nearest_interp_v2");
+    is("x: f32[_, 1, 3, 5]", &nearest("6, 8"), "assign_value gather assign_value gather");
     is("x: f32[_]", "f32[_] = softplus(x, threshold=3.0)", "softplus scale fill_constant greater_than where");
     let rest = "f32[_, 7] = slice(x, axes=[1], starts=[2], ends=[9223372036854775807])";
     let desc = is("x: f32[_, 9]", rest, "slice");

@@ -139,6 +139,7 @@ FUNCTIONS = {
     "unpooled": (IMAGE, lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, return_mask=True), 2)),
     "pools": (IMAGE, lambda x: [F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 3), F.adaptive_max_pool2d(x, 2)]),
     "powers_of_windows": (IMAGE, lambda x: [F.lp_pool2d(x, 2, 3, 2, 1), F.lp_pool2d(x.abs(), 3.0, 2)]),
+    "nearest_of_other_sizes": (IMAGE, lambda x: [F.interpolate(x, [9, 7], mode="nearest"), F.interpolate(x, [4, 6], mode="nearest")]),
     "pads": (IMAGE, lambda x: [F.pad(x, [1, 2, 0, 1]), F.pad(x, [1, 1, 1, 1], "replicate"), F.pad(x, [1, 0, 2, 0], value=2.0)]),
     "renormed": (ARRAY, lambda x: paddle.renorm(x, 2.0, 1, 1.0)),
     "clipped": (ARRAY, lambda x: [paddle.clip(x, -0.5, 0.5), paddle.clip(x, min=0.1)]),

@@ -6,8 +6,10 @@ use super::sequence_positions::list;
 use super::{LegaliseError, Legaliser};
 use crate::convert::to_wire::operators::{describe, is_plain_gather};
 use crate::convert::types::{element, wire_dims};
-use crate::ops::{Binary, BinaryKind, Fill, Gather, Number, Op, Operator, Transpose};
-use crate::program::{DType, Dim, RowsId, Type};
+use crate::ops::{
+    AssignValue, Binary, BinaryKind, Fill, Gather, Interpolate, Number, Op, Operator, Transpose,
+};
+use crate::program::{DType, Dim, RowsId, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
 
 impl Legaliser<'_> {
@@ -139,6 +141,55 @@ impl Legaliser<'_> {
             return self.refuse(operator, "a size exceeds 32 bits");
         };
         Ok(self.reshaped_to(at, taken, &listed, out, shape))
+    }
+
+    /// Whether sizes of images are known, and the new ones are no multiples of them. Then oneDNN's kernel, that of PaddlePaddle's default
+    /// predictor, takes other elements (2.6.2).
+    pub(super) fn is_uneven(&self, operator: &Operator, op: &Interpolate) -> bool {
+        let sizes = self.sizes_of_images(operator);
+        sizes.is_some_and(|(from, to)| op.align_corners || (0..2).any(|k| to[k] % from[k] != 0))
+    }
+
+    /// The heights and widths of images before and behind an operator, if they are known.
+    fn sizes_of_images(&self, operator: &Operator) -> Option<([usize; 2], [usize; 2])> {
+        let known = |var: VarId| {
+            let [.., height, width] = &self.program.ty(var).dims[..] else { return None };
+            let known = [height, width].map(|dim| dim.constant().and_then(|size| usize::try_from(size).ok()));
+            Some([known[0]?, known[1]?]).filter(|sizes| !sizes.contains(&0))
+        };
+        Some((known(operator.inputs[0])?, known(operator.outputs[0])?))
+    }
+
+    /// The nearest elements are gathered by their numbers along height and width.
+    pub(super) fn nearest(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        op: &Interpolate,
+    ) -> Result<(), LegaliseError> {
+        let Some((from, to)) = self.sizes_of_images(operator) else { return self.same(at, operator) };
+        let mut ty = self.program.ty(operator.inputs[0]).clone();
+        let mut value = self.name(operator.inputs[0]);
+        let first = ty.rank() - 2;
+        for (k, along) in op.along(from, to).into_iter().enumerate() {
+            let numbers = (0..to[k]).map(|place| Number::Int(along.between(place).first as i64));
+            let of_list = Type::new(DType::I64, [to[k] as i64]);
+            let list = AssignValue { values: numbers.collect(), ty: of_list.clone() };
+            let list = self.emit(at, list, &[], &of_list);
+            let before = ty.clone();
+            let place = ty.dims.len() - 2 + k;
+            ty.dims[place] = Dim::from(to[k] as i64);
+            let taken = self.declare(at, "gather", &ty);
+            let gather = Gather { axis: (first + k) as i64 };
+            let inputs = [value, list];
+            self.push(
+                at,
+                describe(&gather.into(), &inputs, std::slice::from_ref(&taken), &[&before, &of_list]),
+            );
+            value = taken;
+        }
+        self.names.insert(operator.outputs[0], value);
+        Ok(())
     }
 
     /// What gradients put back where it was taken from: added up in zeros.

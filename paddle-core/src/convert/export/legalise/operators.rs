@@ -6,8 +6,8 @@ use crate::convert::to_wire::constants::fill_value;
 use crate::convert::to_wire::operators::describe;
 use crate::convert::types::{element, wire_dims};
 use crate::ops::{
-    Assign, AssignValue, Binary, BinaryKind, Expand, Fill, Number, Op, Operator, Range, Size, Unary,
-    UnaryKind,
+    Assign, AssignValue, Binary, BinaryKind, Expand, Fill, InterpolateKind, Number, Op, Operator, Range,
+    Size, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, Type};
 use crate::wire::{OpAttr, OpDesc};
@@ -61,6 +61,9 @@ impl Legaliser<'_> {
             Op::Loss(op) => self.loss(at, operator, op.kind),
             Op::Pad(op) => self.pad(at, operator, op),
             Op::Pool2d(op) => self.pool(at, operator, op),
+            Op::Interpolate(op) if op.kind == InterpolateKind::Nearest && self.is_uneven(operator, op) => {
+                self.nearest(at, operator, op)
+            }
             // PaddlePaddle scales unknown sizes itself.
             Op::Interpolate(op) if op.scale.iter().all(|scale| *scale > 0.0) => self.same(at, operator),
             Op::Interpolate(op) => self.sized(at, operator, &op.size),
