@@ -14,16 +14,13 @@ use crate::support::tensor::Tensor;
 /// takes any.
 const OF_EQUALS: &str = "recurrent_layers, network 1, output 0";
 
-/// Networks on which predictors fail: double precision, of which a pass makes single; a pass that does not end; a scalar in a
-/// loop, which is fused without its kernel; no inputs; offsets of decoded labels, which they add; sizes between others, of
-/// which their kernel for images knows one rule alone.
-const IN_PREDICTORS: [&str; 6] = [
+/// Networks on which predictors fail: double precision, of which a pass makes single; a scalar in a loop, which is fused without its
+/// kernel; no inputs; offsets of decoded labels, which they add.
+const IN_PREDICTORS: [&str; 4] = [
     "double_precision_training, network 0",
-    "found_and_moved, network 2",
     "newton, network 0",
     "no_inputs, network 3",
     "sequence_labels, network 0",
-    "upsampled, network 0",
 ];
 
 /// Networks whose operators later releases do not have (fields), or have without a form of them (no rows).
