@@ -68,6 +68,30 @@ fn operators_become_those_of_before() {
     assert!(!text.contains("return leaky_relu_2\n"), "{text}");
 }
 
+/// A factor that is raised in place is no constant.
+#[test]
+fn what_is_overwritten_is_no_constant() {
+    let scalar = json!({ "#": "0.t_dtensor", "D": [{ "#": "0.t_f32" }, [1], "NCHW", [], 0] });
+    let of = json!([
+        attribute("shape", "1.a_intarray", json!([1])),
+        attribute("value", "0.a_f64", json!(2.0)),
+        attribute("dtype", "1.a_dtype", json!("float32")),
+    ]);
+    let full = json!({ "#": "1.full", "A": of, "I": [], "O": [{ "%": 2, "TT": scalar }], "OA": [] });
+    let no_bias = json!([
+        attribute("bias", "0.a_f32", json!(0.0)),
+        attribute("bias_after_scale", "0.a_bool", json!(true))
+    ]);
+    let scaled = op("1.scale", &[1, 2], &[3], no_bias);
+    let raised = op("1.increment_", &[2], &[4], json!([attribute("value", "0.a_f32", json!(1.0))]));
+    let text =
+        |ops: Value| load(&decode_program(&file(ops)).expect("it is JSON")).expect("it is read").to_string();
+    let alone = text(json!([input("x", 1), full, scaled, output(3)]));
+    assert!(alone.contains("scale(x, scale=2.0)"), "{alone}");
+    let changes = text(json!([input("x", 1), full, scaled, raised, output(3)]));
+    assert!(changes.contains("elementwise_mul(x,"), "{changes}");
+}
+
 #[test]
 fn all_that_is_not_supported() {
     let ops = json!([

@@ -90,8 +90,8 @@ impl Translation {
 
     /// The operator with an attribute, whose value an operand says.
     fn with_attribute(&mut self, desc: OpDesc, of: &OfAttribute, id: i64) -> Result<Option<OpDesc>, Wrong> {
-        let is_undefined = self.undefined.contains(&id);
-        let known = self.constants.get(&id).filter(|_| !is_undefined).map(|constant| match constant {
+        let is_other = self.undefined.contains(&id) || self.overwritten.contains(&id);
+        let known = self.constants.get(&id).filter(|_| !is_other).map(|constant| match constant {
             Constant::Ints(values) => Attribute::List(values.iter().copied().map(Attribute::Int).collect()),
             &Constant::Number { value, element } => match (of.kind, is_whole(element)) {
                 (Kind::Same, true) | (Kind::Int, _) => Attribute::Int(value as i64),

@@ -1,5 +1,7 @@
 //! The file as JSON: operators, types and attributes, with the short names that they have there.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use crate::wire::VarKind;
@@ -159,6 +161,24 @@ pub(super) fn regions(file: &Value) -> Result<&[Value], Wrong> {
         return Err("its `base_code` does not say `pir`".to_string());
     }
     list(field(object(field(file, "program")?)?, "regions")?)
+}
+
+/// The numbers of the values that operators write in place, whose names end with `_`: their first operands, or their second ones. Such
+/// a value is no constant, wherever the operator stands, as it may be in a loop.
+pub(super) fn overwritten(regions: &[Value]) -> BTreeSet<i64> {
+    let mut all = BTreeSet::new();
+    for block in regions.iter().filter_map(|region| blocks(region).ok()).flatten() {
+        for operator in operators(block).unwrap_or_default() {
+            let is_in_place =
+                operator.get("#").and_then(Value::as_str).is_some_and(|name| name.ends_with('_'));
+            let operands = operator.get("I").and_then(Value::as_array).filter(|_| is_in_place);
+            let ids = operands.into_iter().flatten().take(2).filter_map(|operand| operand.get("%")?.as_i64());
+            all.extend(ids);
+            let inside = operator.get("regions").and_then(Value::as_array);
+            all.extend(inside.map(|regions| overwritten(regions)).unwrap_or_default());
+        }
+    }
+    all
 }
 
 fn result(value: &Value) -> Result<(i64, Ty), Wrong> {

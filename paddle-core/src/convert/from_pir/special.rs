@@ -112,15 +112,16 @@ impl Translation {
     /// One place of an array.
     pub(super) fn place_of_array(&mut self, x: &Operation<'_>, block: usize) -> Result<(), Wrong> {
         let read = OpDesc::new("slice").with_input("Input", [self.name(x.operand(0)?)?]);
-        let read = match self.constants.get(&x.operand(1)?) {
-            Some(Constant::Ints(starts)) if starts.len() == 1 => {
-                let ends =
-                    starts.iter().map(|start| if *start == -1 { i64::from(i32::MAX) } else { start + 1 });
-                let ends = OpAttr::longs("ends", ends.collect::<Vec<i64>>());
-                read.with_attr(OpAttr::longs("starts", starts.clone())).with_attr(ends)
-            }
-            _ => read.with_input("StartsTensor", [self.name(x.operand(1)?)?]),
-        };
+        let read =
+            match self.constants.get(&x.operand(1)?).filter(|_| !self.overwritten.contains(&x.operands[1])) {
+                Some(Constant::Ints(starts)) if starts.len() == 1 => {
+                    let ends =
+                        starts.iter().map(|start| if *start == -1 { i64::from(i32::MAX) } else { start + 1 });
+                    let ends = OpAttr::longs("ends", ends.collect::<Vec<i64>>());
+                    read.with_attr(OpAttr::longs("starts", starts.clone())).with_attr(ends)
+                }
+                _ => read.with_input("StartsTensor", [self.name(x.operand(1)?)?]),
+            };
         let read = read.with_attr(OpAttr::ints("axes", [0])).with_attr(OpAttr::ints("decrease_axis", [0]));
         let names = self.results(x, block)?;
         self.push(block, read.with_output("Out", names));

@@ -12,7 +12,7 @@ pub(super) fn program(bytes: &[u8]) -> Result<ProgramDesc, WireError> {
     let file = serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
     let regions = json::regions(&file).map_err(wrong)?;
     let [region] = regions else { return Err(wrong(format!("it has {} regions", regions.len()))) };
-    let mut translation = Translation::new(bytes.len());
+    let mut translation = Translation::new(bytes.len(), json::overwritten(regions));
     let block = translation.block(region, None).map_err(wrong)?;
     let left = translation.operators(block.1, block.0)?;
     match left {
@@ -26,6 +26,8 @@ pub(super) struct Translation {
     pub(super) blocks: Vec<BlockDesc>,
     pub(super) values: BTreeMap<i64, Named>,
     pub(super) constants: BTreeMap<i64, Constant>,
+    /// Values that are written in place, so that none of them is a constant.
+    pub(super) overwritten: BTreeSet<i64>,
     /// Values that stand for none yet: they have no shape of their own, though their type has one.
     pub(super) undefined: BTreeSet<i64>,
     /// The elements of lists that were made one value.
@@ -54,11 +56,12 @@ pub(super) enum Constant {
 }
 
 impl Translation {
-    fn new(room: usize) -> Self {
+    fn new(room: usize, overwritten: BTreeSet<i64>) -> Self {
         Translation {
             blocks: Vec::new(),
             values: BTreeMap::new(),
             constants: BTreeMap::new(),
+            overwritten,
             undefined: BTreeSet::new(),
             stacked: BTreeMap::new(),
             elements: BTreeMap::new(),
