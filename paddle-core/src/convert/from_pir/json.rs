@@ -163,17 +163,15 @@ pub(super) fn regions(file: &Value) -> Result<&[Value], Wrong> {
     list(field(object(field(file, "program")?)?, "regions")?)
 }
 
-/// The numbers of the values that operators write in place, whose names end with `_`: their first operands, or their second ones. Such
-/// a value is no constant, wherever the operator stands, as it may be in a loop.
+/// The numbers of the values that operators write in place, whose names end with `_`: their first operands, and the second one of
+/// `assign_out_`. Such a value is no constant, wherever the operator stands, as it may be in a loop.
 pub(super) fn overwritten(regions: &[Value]) -> BTreeSet<i64> {
     let mut all = BTreeSet::new();
     for block in regions.iter().filter_map(|region| blocks(region).ok()).flatten() {
         for operator in operators(block).unwrap_or_default() {
-            let is_in_place =
-                operator.get("#").and_then(Value::as_str).is_some_and(|name| name.ends_with('_'));
-            let operands = operator.get("I").and_then(Value::as_array).filter(|_| is_in_place);
-            let ids = operands.into_iter().flatten().take(2).filter_map(|operand| operand.get("%")?.as_i64());
-            all.extend(ids);
+            let name = operator.get("#").and_then(Value::as_str).filter(|name| name.ends_with('_'));
+            let place = name.map(|name| usize::from(name.ends_with(".assign_out_")));
+            all.extend(place.and_then(|place| operator.get("I")?.get(place)?.get("%")?.as_i64()));
             let inside = operator.get("regions").and_then(Value::as_array);
             all.extend(inside.map(|regions| overwritten(regions)).unwrap_or_default());
         }
