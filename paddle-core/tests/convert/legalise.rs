@@ -439,6 +439,7 @@ fn forms_for_the_default_predictor() {
     let nearest = |to: &str| format!("f32[_, 1, {to}] = nearest_interp_v2(x, size=[{to}])");
     is("x: f32[_, 1, 3, 5]", &nearest("6, 5"), "nearest_interp_v2");
     is("x: f32[_, 1, 3, 5]", &nearest("6, 8"), "assign_value gather assign_value gather");
+    is("x: f32[_, 1, 3, 5]", &nearest("1099511627776, 8"), "nearest_interp_v2");
     is("x: f32[_]", "f32[_] = softplus(x, threshold=3.0)", "softplus scale fill_constant greater_than where");
     let rest = "f32[_, 7] = slice(x, axes=[1], starts=[2], ends=[9223372036854775807])";
     let desc = is("x: f32[_, 9]", rest, "slice");

@@ -1,6 +1,6 @@
 //! Elements that are taken by their numbers, and put back.
 
-use super::operators::small;
+use super::operators::{MOST_WRITTEN, small};
 use super::row_spaces::Known;
 use super::sequence_positions::list;
 use super::{LegaliseError, Legaliser};
@@ -150,12 +150,13 @@ impl Legaliser<'_> {
         sizes.is_some_and(|(from, to)| op.align_corners || (0..2).any(|k| to[k] % from[k] != 0))
     }
 
-    /// The heights and widths of images before and behind an operator, if they are known.
+    /// The heights and widths of images before and behind an operator, if they are known and lists of them can be written out.
     fn sizes_of_images(&self, operator: &Operator) -> Option<([usize; 2], [usize; 2])> {
         let known = |var: VarId| {
             let [.., height, width] = &self.program.ty(var).dims[..] else { return None };
             let known = [height, width].map(|dim| dim.constant().and_then(|size| usize::try_from(size).ok()));
-            Some([known[0]?, known[1]?]).filter(|sizes| !sizes.contains(&0))
+            let is_written = |size: &usize| (1..=MOST_WRITTEN as usize).contains(size);
+            Some([known[0]?, known[1]?]).filter(|sizes| sizes.iter().all(is_written))
         };
         Some((known(operator.inputs[0])?, known(operator.outputs[0])?))
     }
