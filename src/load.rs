@@ -86,10 +86,10 @@ impl Network<Dynamic> {
     /// Loads a model that PaddlePaddle's `save_inference_model` or `jit.save` wrote, or a model in ONNX, with the values of its
     /// parameters. The feature `models` enables it.
     ///
-    /// `path` is a folder with one model, the model's `.pdmodel` or `.onnx` file, or that without its extension, as PaddlePaddle
-    /// takes it. The values of a `.pdmodel` are in the `.pdiparams` file beside it; a model without parameters has none. Older models
-    /// are called `__model__`, and their values are in `__params__`, or in a file for each parameter. An `.onnx` file has its own values,
-    /// or names files within its folder that have them; their names are those of its initialisers.
+    /// `path` is a folder with one model, the model's `.pdmodel`, `.json` (from version 3 on) or `.onnx` file, or that without its
+    /// extension, as PaddlePaddle takes it. The values of a `.pdmodel` or `.json` are in the `.pdiparams` file beside it; a model without
+    /// parameters has none. Older models are called `__model__`, and their values are in `__params__`, or in a file for each parameter.
+    /// An `.onnx` file has its own values, or names files within its folder that have them; their names are those of its initialisers.
     ///
     /// The network computes as it was saved where it is asked by [`infer`](crate::infer()). Its program may be trained, too, once
     /// it has a cost: then normalisation moves its statistics, which are no parameters of the updater, and dropout drops.

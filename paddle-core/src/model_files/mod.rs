@@ -79,17 +79,17 @@ pub fn file_of(path: &Path, files: &impl FileSystem) -> Result<PathBuf, ModelFil
     if files.metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
         let names = files.names(path).map_err(|error| ModelFileFault::Read(error).of(path))?;
         let is_file = |file: &PathBuf| files.metadata(file).is_ok_and(|metadata| metadata.is_file());
-        let (texts, mut models): (Vec<PathBuf>, Vec<PathBuf>) = names
+        let (json, mut models): (Vec<PathBuf>, Vec<PathBuf>) = names
             .iter()
             .map(|name| path.join(name))
             .filter(|file| is_model(file) && is_file(file))
-            .partition(|file| is_text(file));
+            .partition(|file| is_json(file));
         if models.is_empty() {
             let has_values = |file: &&PathBuf| is_file(&values_beside(file));
-            models = texts.iter().filter(has_values).cloned().collect();
+            models = json.iter().filter(has_values).cloned().collect();
         }
         if models.is_empty() {
-            models = texts;
+            models = json;
         }
         return <[PathBuf; 1]>::try_from(models)
             .map(|[model]| model)
@@ -108,11 +108,11 @@ pub fn file_of(path: &Path, files: &impl FileSystem) -> Result<PathBuf, ModelFil
 pub fn is_model(path: &Path) -> bool {
     has_extension(path, "pdmodel")
         || has_extension(path, "onnx")
-        || is_text(path)
+        || is_json(path)
         || has_no_name_of_its_own(path)
 }
 
-fn is_text(path: &Path) -> bool {
+fn is_json(path: &Path) -> bool {
     has_extension(path, "json")
 }
 

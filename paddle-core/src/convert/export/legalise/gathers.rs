@@ -144,7 +144,7 @@ impl Legaliser<'_> {
     }
 
     /// Whether sizes of images are known, and the new ones are no multiples of them. Then oneDNN's kernel, that of PaddlePaddle's default
-    /// predictor, takes other elements (2.6.2).
+    /// predictor, takes other elements (2.6.2 and 3.3.1).
     pub(super) fn is_uneven(&self, operator: &Operator, op: &Interpolate) -> bool {
         let sizes = self.sizes_of_images(operator);
         sizes.is_some_and(|(from, to)| op.align_corners || (0..2).any(|k| to[k] % from[k] != 0))

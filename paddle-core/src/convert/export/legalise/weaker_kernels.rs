@@ -170,7 +170,7 @@ impl Legaliser<'_> {
     }
 
     /// The kernels of PaddlePaddle's default predictor, oneDNN's, swap dividend and divisor where the dividend is the smaller one
-    /// (2.6.2), so it gets the shape of the quotient.
+    /// (2.6.2 and 3.3.1), so it gets the shape of the quotient.
     pub(super) fn quotient(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let program = self.program;
         let [dividend, out] = [operator.inputs[0], operator.outputs[0]].map(|var| program.ty(var));
