@@ -68,27 +68,60 @@ fn operators_become_those_of_before() {
     assert!(!text.contains("return leaky_relu_2\n"), "{text}");
 }
 
-/// A factor that is raised in place is no constant.
-#[test]
-fn what_is_overwritten_is_no_constant() {
+/// A constant of one element.
+fn full(value: f64, id: i64) -> Value {
     let scalar = json!({ "#": "0.t_dtensor", "D": [{ "#": "0.t_f32" }, [1], "NCHW", [], 0] });
     let of = json!([
         attribute("shape", "1.a_intarray", json!([1])),
-        attribute("value", "0.a_f64", json!(2.0)),
+        attribute("value", "0.a_f64", json!(value)),
         attribute("dtype", "1.a_dtype", json!("float32")),
     ]);
-    let full = json!({ "#": "1.full", "A": of, "I": [], "O": [{ "%": 2, "TT": scalar }], "OA": [] });
+    json!({ "#": "1.full", "A": of, "I": [], "O": [{ "%": id, "TT": scalar }], "OA": [] })
+}
+
+fn raised(operand: i64, id: i64) -> Value {
+    op("1.increment_", &[operand], &[id], json!([attribute("value", "0.a_f32", json!(1.0))]))
+}
+
+/// A list that was made one value is what its elements were then.
+#[test]
+fn elements_that_are_overwritten_are_others() {
+    let stacked = op("1.stack", &[3], &[4], json!([attribute("axis", "0.a_i32", json!(0))]));
+    let parts = [input("x", 1), full(4.0, 2), op("0.combine", &[2], &[3], json!([])), stacked];
+    let reshaped = op("1.reshape", &[1, 4], &[5], json!([]));
+    let shape = |between: &[Value]| {
+        let ops = [&parts[..], between, &[reshaped.clone(), output(5)]].concat();
+        let desc = decode_program(&file(json!(ops))).expect("it is JSON");
+        let reshape =
+            desc.blocks[0].ops.iter().find(|op| op.r#type == "reshape2").expect("it is there").clone();
+        ["ShapeTensor", "Shape"].map(|slot| reshape.input(slot).len())
+    };
+    assert_eq!(shape(&[]), [1, 0]);
+    assert_eq!(shape(&[raised(2, 6)]), [0, 1]);
+}
+
+/// Names stay short where many values have one number.
+#[test]
+fn numbers_that_are_given_again() {
+    let again = (0..5000).map(|_| op("1.relu", &[1], &[2], json!([])));
+    let ops: Vec<Value> = [input("x", 1)].into_iter().chain(again).chain([output(2)]).collect();
+    let desc = decode_program(&file(json!(ops))).expect("it is JSON");
+    assert!(desc.blocks[0].vars.iter().all(|var| var.name.len() < 16));
+}
+
+/// A factor that is raised in place is no constant.
+#[test]
+fn what_is_overwritten_is_no_constant() {
     let no_bias = json!([
         attribute("bias", "0.a_f32", json!(0.0)),
         attribute("bias_after_scale", "0.a_bool", json!(true))
     ]);
     let scaled = op("1.scale", &[1, 2], &[3], no_bias);
-    let raised = op("1.increment_", &[2], &[4], json!([attribute("value", "0.a_f32", json!(1.0))]));
     let text =
         |ops: Value| load(&decode_program(&file(ops)).expect("it is JSON")).expect("it is read").to_string();
-    let alone = text(json!([input("x", 1), full, scaled, output(3)]));
+    let alone = text(json!([input("x", 1), full(2.0, 2), scaled, output(3)]));
     assert!(alone.contains("scale(x, scale=2.0)"), "{alone}");
-    let changes = text(json!([input("x", 1), full, scaled, raised, output(3)]));
+    let changes = text(json!([input("x", 1), full(2.0, 2), scaled, raised(2, 4), output(3)]));
     assert!(changes.contains("elementwise_mul(x,"), "{changes}");
 }
 

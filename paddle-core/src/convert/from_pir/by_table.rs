@@ -3,7 +3,7 @@
 use super::constants::{is_whole, scalars};
 use super::json::{ABSENT, Attribute, Operation, Wrong};
 use super::operators::{Entry, Kind, OfAttribute, Operand, Slot, TABLE};
-use super::translation::{Constant, Named, Translation};
+use super::translation::{Constant, Named, Stacked, Translation};
 use crate::wire::{OpAttr, OpDesc};
 
 /// Attributes that say nothing about what an operator computes.
@@ -37,7 +37,7 @@ impl Translation {
             match operand {
                 Operand::Ignored => {}
                 Operand::Slot(slot) => desc = desc.with_input(*slot, self.names(id)?),
-                Operand::Attribute(of) => match self.with_attribute(desc, of, id)? {
+                Operand::Attribute(of) => match self.with_attribute(desc, of, id, block)? {
                     Some(with) => desc = with,
                     None => return Ok(false),
                 },
@@ -67,31 +67,44 @@ impl Translation {
                     (slot, slots.and_then(|place| x.operands.get(place)).copied())
                 }
             };
-            let named = match operand {
-                Some(operand) if operand != ABSENT => self.value(operand)?.clone(),
-                _ => self.new_value(x.name, *id, ty, block)?,
+            let names = match operand {
+                Some(operand) if operand != ABSENT => self.overwrite(operand, *id)?,
+                _ => {
+                    let named = self.new_value(x.name, *id, ty, block)?;
+                    let names = named.all();
+                    self.spend(names.len())?;
+                    self.values.insert(*id, named);
+                    names
+                }
             };
-            let names = match &named {
-                Named::One(name) => vec![name.clone()],
-                Named::Several(names) => names.clone(),
-            };
-            self.spend(names.len())?;
-            self.values.insert(*id, named);
             desc = desc.with_output(slot, names);
         }
         if x.name == "stack" && desc.attr("axis").is_some_and(|axis| axis.i == Some(0)) {
             let parts = desc.input("X").to_vec();
             self.spend(parts.len())?;
-            self.stacked.insert(x.result(0)?.0, parts);
+            self.stacked.insert(x.result(0)?.0, Stacked { block, parts, writes: self.writes });
         }
         self.push(block, desc);
         Ok(true)
     }
 
+    /// The elements of a list that was made one value, if they have not been written since. Those of a block around this one may be
+    /// written behind it, where it is a loop.
+    fn parts(&self, id: i64, block: usize) -> Option<Vec<String>> {
+        let stacked = self.stacked.get(&id).filter(|stacked| stacked.block == block)?;
+        let is_same = |part: &String| self.written.get(part).is_none_or(|&write| write <= stacked.writes);
+        stacked.parts.iter().all(is_same).then(|| stacked.parts.clone())
+    }
+
     /// The operator with an attribute, whose value an operand says.
-    fn with_attribute(&mut self, desc: OpDesc, of: &OfAttribute, id: i64) -> Result<Option<OpDesc>, Wrong> {
-        let is_other = self.undefined.contains(&id) || self.overwritten.contains(&id);
-        let known = self.constants.get(&id).filter(|_| !is_other).map(|constant| match constant {
+    fn with_attribute(
+        &mut self,
+        desc: OpDesc,
+        of: &OfAttribute,
+        id: i64,
+        block: usize,
+    ) -> Result<Option<OpDesc>, Wrong> {
+        let known = self.constants.get(&id).map(|constant| match constant {
             Constant::Ints(values) => Attribute::List(values.iter().copied().map(Attribute::Int).collect()),
             &Constant::Number { value, element } => match (of.kind, is_whole(element)) {
                 (Kind::Same, true) | (Kind::Int, _) => Attribute::Int(value as i64),
@@ -103,12 +116,11 @@ impl Translation {
             let attr = self.attribute(of.name, &value, of.kind == Kind::Float)?;
             return Ok(Some(OpDesc { attrs: desc.attrs.into_iter().chain(attr).collect(), ..desc }));
         }
-        let (slot, names) = match self.value(id)?.clone() {
-            Named::One(_) if of.slot_of_several.is_some() && self.stacked.contains_key(&id) => {
-                (of.slot_of_several, self.stacked[&id].clone())
-            }
-            Named::One(name) => (of.slot, vec![name]),
-            Named::Several(names) => (of.slot_of_several, names),
+        let parts = of.slot_of_several.and_then(|_| self.parts(id, block));
+        let (slot, names) = match (self.value(id)?, parts) {
+            (Named::One(_), Some(parts)) => (of.slot_of_several, parts),
+            (Named::One(name), None) => (of.slot, vec![name.clone()]),
+            (Named::Several(names), _) => (of.slot_of_several, names.clone()),
         };
         self.spend(names.len())?;
         Ok(slot.map(|slot| desc.with_input(slot, names)))

@@ -1,7 +1,9 @@
 //! Constants, which are also known where an attribute is asked for.
 
 use super::json::{Attribute, Operation, Ty, Wrong};
-use super::translation::{Constant, Named, Translation};
+use super::translation::{Constant, Translation};
+use crate::convert::to_wire::constants::fill_value;
+use crate::ops::Number;
 use crate::wire::{AttrType, OpAttr, OpDesc, Scalar, VarKind};
 
 /// What a variable of Python's has that has no value yet.
@@ -28,18 +30,14 @@ impl Translation {
         if matches!(ty, Ty::Tensor { dims: of_type, .. } if *of_type != dims) {
             return self.undefined(*id, block);
         }
-        self.constants.insert(*id, Constant::Number { value, element });
-        let whole = value as i64;
-        let exact = if whole as f64 == value && element != VarKind::Bool {
-            whole.to_string()
-        } else {
-            value.to_string()
-        };
+        self.is_constant(*id, Constant::Number { value, element });
+        let whole = Number::Int(value as i64);
+        let exact =
+            if whole.as_f64() == value && element != VarKind::Bool { whole } else { Number::Float(value) };
         let names = self.results(x, block)?;
-        let filled = OpDesc::new("fill_constant").with_output("Out", names);
-        let filled =
-            filled.with_attr(OpAttr::longs("shape", dims)).with_attr(OpAttr::float("value", value as f32));
-        let filled = filled.with_attr(OpAttr::string("str_value", exact));
+        let mut filled = OpDesc::new("fill_constant").with_output("Out", names);
+        filled.attrs = fill_value(exact).into();
+        let filled = filled.with_attr(OpAttr::longs("shape", dims));
         self.push(block, filled.with_attr(OpAttr::int("dtype", element.into())));
         Ok(())
     }
@@ -66,7 +64,7 @@ impl Translation {
             return Err("it has no type of elements".to_string());
         };
         self.spend(values.len())?;
-        self.constants.insert(x.result(0)?.0, Constant::Ints(values.clone()));
+        self.is_constant(x.result(0)?.0, Constant::Ints(values.clone()));
         let names = self.results(x, block)?;
         let given = OpDesc::new("assign_value").with_output("Out", names);
         let given = given.with_attr(OpAttr::longs("shape", [values.len() as i64]));
@@ -95,11 +93,7 @@ impl Translation {
         let values = scalars("values", values.iter().map(number));
         let shape: Vec<i64> = shape.iter().filter_map(Attribute::int).collect();
         let names = match x.operands.first() {
-            Some(&overwritten) => {
-                let name = self.name(overwritten)?;
-                self.values.insert(x.result(0)?.0, Named::One(name.clone()));
-                vec![name]
-            }
+            Some(&overwritten) => self.overwrite(overwritten, x.result(0)?.0)?,
             None => self.results(x, block)?,
         };
         let given = OpDesc::new("assign_value").with_output("Out", names);

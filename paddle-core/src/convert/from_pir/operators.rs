@@ -64,10 +64,7 @@ struct Renamed {
 
 impl Entry {
     /// The name that an attribute has, and whether it has numbers with fractions, if that is said.
-    pub(super) fn attribute<'a>(&self, name: &'a str) -> (&'a str, bool)
-    where
-        'static: 'a,
-    {
+    pub(super) fn attribute<'a>(&self, name: &'a str) -> (&'a str, bool) {
         match self.attributes.iter().find(|renamed| renamed.from == name) {
             Some(renamed) => (renamed.to, renamed.is_float),
             None => (name, false),

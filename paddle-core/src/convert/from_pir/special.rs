@@ -4,7 +4,7 @@
 use super::json::{ABSENT, Attribute, Dialect, Operation, Ty, Wrong};
 use super::translation::{Constant, Named, Translation};
 use super::values::variable;
-use crate::wire::{OpAttr, OpDesc, VarDesc, VarKind, VarType};
+use crate::wire::{OpAttr, OpDesc, VarDesc, VarKind};
 
 impl Translation {
     /// Some values as a list.
@@ -29,21 +29,19 @@ impl Translation {
     }
 
     /// A value in the place of another one.
-    pub(super) fn overwritten(&mut self, x: &Operation<'_>, block: usize) -> Result<(), Wrong> {
-        let target = self.name(x.operand(1)?)?;
+    pub(super) fn assign_out(&mut self, x: &Operation<'_>, block: usize) -> Result<(), Wrong> {
         let copy = OpDesc::new("assign").with_input("X", [self.name(x.operand(0)?)?]);
-        self.push(block, copy.with_output("Out", [&target]));
-        self.name_value(x.result(0)?.0, target);
+        let target = self.overwrite(x.operand(1)?, x.result(0)?.0)?;
+        self.push(block, copy.with_output("Out", target));
         Ok(())
     }
 
     pub(super) fn write_to_array(&mut self, x: &Operation<'_>, block: usize) -> Result<(), Wrong> {
         let [array, value, place] = [x.operand(0)?, x.operand(1)?, x.operand(2)?];
-        let array = self.name(array)?;
         let written = OpDesc::new("write_to_array");
         let written = written.with_input("X", [self.name(value)?]).with_input("I", [self.name(place)?]);
-        self.push(block, written.with_output("Out", [&array]));
-        self.name_value(x.result(0)?.0, array);
+        let array = self.overwrite(array, x.result(0)?.0)?;
+        self.push(block, written.with_output("Out", array));
         Ok(())
     }
 
@@ -79,12 +77,10 @@ impl Translation {
         if !self.names.insert(name.clone()) {
             return Err(format!("there are two values `{name}`"));
         }
-        let column = self.blocks[0].ops.iter().filter(|op| op.r#type == "feed").count();
+        let column = self.inputs;
+        self.inputs += 1;
         let var = VarDesc { need_check_feed: Some(true), ..variable(name, ty) };
         self.blocks[0].vars.push(var);
-        if column == 0 {
-            self.holder("feed", VarKind::FeedMinibatch);
-        }
         let feed = OpDesc::new("feed").with_input("X", ["feed"]).with_output("Out", [name]);
         self.push(0, feed.with_attr(OpAttr::int("col", column as i32)));
         self.values.insert(*id, Named::One(name.clone()));
@@ -95,33 +91,23 @@ impl Translation {
         let name = self.name(x.operand(0)?)?;
         let column = x.required("col")?.int().and_then(|column| i32::try_from(column).ok());
         let column = column.ok_or("its column is no number")?;
-        if !self.blocks[0].vars.iter().any(|var| var.name == "fetch") {
-            self.holder("fetch", VarKind::FetchList);
-        }
         let fetch = OpDesc::new("fetch").with_input("X", [name]).with_output("Out", ["fetch"]);
         self.push(block, fetch.with_attr(OpAttr::int("col", column)));
         Ok(())
     }
 
-    fn holder(&mut self, name: &str, kind: VarKind) {
-        let r#type = VarType { r#type: kind.into(), ..VarType::default() };
-        let var = VarDesc { name: name.to_string(), r#type, persistable: Some(true), ..VarDesc::default() };
-        self.blocks[0].vars.push(var);
-    }
-
     /// One place of an array.
     pub(super) fn place_of_array(&mut self, x: &Operation<'_>, block: usize) -> Result<(), Wrong> {
         let read = OpDesc::new("slice").with_input("Input", [self.name(x.operand(0)?)?]);
-        let read =
-            match self.constants.get(&x.operand(1)?).filter(|_| !self.overwritten.contains(&x.operands[1])) {
-                Some(Constant::Ints(starts)) if starts.len() == 1 => {
-                    let ends =
-                        starts.iter().map(|start| if *start == -1 { i64::from(i32::MAX) } else { start + 1 });
-                    let ends = OpAttr::longs("ends", ends.collect::<Vec<i64>>());
-                    read.with_attr(OpAttr::longs("starts", starts.clone())).with_attr(ends)
-                }
-                _ => read.with_input("StartsTensor", [self.name(x.operand(1)?)?]),
-            };
+        let read = match self.constants.get(&x.operand(1)?) {
+            Some(Constant::Ints(starts)) if starts.len() == 1 => {
+                let ends =
+                    starts.iter().map(|start| if *start == -1 { i64::from(i32::MAX) } else { start + 1 });
+                let ends = OpAttr::longs("ends", ends.collect::<Vec<i64>>());
+                read.with_attr(OpAttr::longs("starts", starts.clone())).with_attr(ends)
+            }
+            _ => read.with_input("StartsTensor", [self.name(x.operand(1)?)?]),
+        };
         let read = read.with_attr(OpAttr::ints("axes", [0])).with_attr(OpAttr::ints("decrease_axis", [0]));
         let names = self.results(x, block)?;
         self.push(block, read.with_output("Out", names));

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::json::{self, Dialect, Operation, Ty, Wrong};
 use crate::convert::from_wire::THIRD_VERSION;
+use crate::convert::to_wire::holder;
 use crate::wire::{BlockDesc, ProgramDesc, VarKind, Version, WireError};
 
 /// Translates a whole file.
@@ -13,9 +14,10 @@ pub(super) fn program(bytes: &[u8]) -> Result<ProgramDesc, WireError> {
     let regions = json::regions(&file).map_err(wrong)?;
     let [region] = regions else { return Err(wrong(format!("it has {} regions", regions.len()))) };
     let mut translation = Translation::new(bytes.len(), json::overwritten(regions));
-    let block = translation.block(region, None).map_err(wrong)?;
-    let left = translation.operators(block.1, block.0)?;
-    match left {
+    let (number, block) = translation.block(region, None).map_err(wrong)?;
+    let holders = [("feed", VarKind::FeedMinibatch), ("fetch", VarKind::FetchList)];
+    translation.blocks[number].vars.extend(holders.map(|(name, kind)| holder(name, kind)));
+    match translation.operators(block, number)? {
         Some(_) => Err(wrong("its outermost block yields values".to_string())),
         None => Ok(translation.finish()),
     }
@@ -27,11 +29,16 @@ pub(super) struct Translation {
     pub(super) values: BTreeMap<i64, Named>,
     pub(super) constants: BTreeMap<i64, Constant>,
     /// Values that are written in place, so that none of them is a constant.
-    pub(super) overwritten: BTreeSet<i64>,
+    overwritten: BTreeSet<i64>,
     /// Values that stand for none yet: they have no shape of their own, though their type has one.
     pub(super) undefined: BTreeSet<i64>,
     /// The elements of lists that were made one value.
-    pub(super) stacked: BTreeMap<i64, Vec<String>>,
+    pub(super) stacked: BTreeMap<i64, Stacked>,
+    /// How many values have been written in place, and when each name was so last.
+    pub(super) writes: usize,
+    pub(super) written: BTreeMap<String, usize>,
+    /// The values that have been fed.
+    pub(super) inputs: usize,
     /// The types of elements.
     pub(super) elements: BTreeMap<i64, VarKind>,
     /// The names that are taken.
@@ -49,6 +56,22 @@ pub(super) enum Named {
     Several(Vec<String>),
 }
 
+impl Named {
+    pub(super) fn all(&self) -> Vec<String> {
+        match self {
+            Named::One(name) => vec![name.clone()],
+            Named::Several(names) => names.clone(),
+        }
+    }
+}
+
+/// A list that was made one value: in which block, the elements, and how many values had been written in place before.
+pub(super) struct Stacked {
+    pub(super) block: usize,
+    pub(super) parts: Vec<String>,
+    pub(super) writes: usize,
+}
+
 /// What is known of a value.
 pub(super) enum Constant {
     Number { value: f64, element: VarKind },
@@ -64,9 +87,19 @@ impl Translation {
             overwritten,
             undefined: BTreeSet::new(),
             stacked: BTreeMap::new(),
+            writes: 0,
+            written: BTreeMap::new(),
+            inputs: 0,
             elements: BTreeMap::new(),
             names: ["feed", "fetch"].map(String::from).into(),
             room,
+        }
+    }
+
+    /// Keeps what is known of a value, unless it is written in place.
+    pub(super) fn is_constant(&mut self, id: i64, constant: Constant) {
+        if !self.overwritten.contains(&id) {
+            self.constants.insert(id, constant);
         }
     }
 
@@ -147,7 +180,7 @@ impl Translation {
             (Dialect::Operator, "full") => self.full(x, block),
             (Dialect::Operator, "full_int_array") => self.full_int_array(x, block),
             (Dialect::Operator, "assign_value" | "assign_value_") => self.assign_value(x, block),
-            (Dialect::Operator, "assign_out_") => self.overwritten(x, block),
+            (Dialect::Operator, "assign_out_") => self.assign_out(x, block),
             (Dialect::Operator, "create_array") => self.results(x, block).map(|_| ()),
             (Dialect::Operator, "array_write_") => self.write_to_array(x, block),
             (Dialect::Operator, "slice_array_dense") => self.place_of_array(x, block),

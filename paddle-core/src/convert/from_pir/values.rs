@@ -10,10 +10,7 @@ impl Translation {
         let mut all = Vec::new();
         for (id, ty) in &x.results {
             let named = self.new_value(x.name, *id, ty, block)?;
-            match &named {
-                Named::One(name) => all.push(name.clone()),
-                Named::Several(names) => all.extend(names.iter().cloned()),
-            }
+            all.extend(named.all());
             self.values.insert(*id, named);
         }
         Ok(all)
@@ -30,10 +27,13 @@ impl Translation {
         Ok(Named::One(self.new_name(format!("{of}_{id}"), ty, block)))
     }
 
-    /// Declares a variable under a name, or a longer one if it is taken.
+    /// Declares a variable under a name, or one with a number if it is taken.
     pub(super) fn new_name(&mut self, mut name: String, ty: &Ty, block: usize) -> String {
+        let mut number = self.names.len();
+        let first = name.clone();
         while !self.names.insert(name.clone()) {
-            name.push('_');
+            name = format!("{first}_{number}");
+            number += 1;
         }
         self.blocks[block].vars.push(variable(&name, ty));
         name
@@ -60,11 +60,19 @@ impl Translation {
     }
 
     pub(super) fn names(&mut self, id: i64) -> Result<Vec<String>, Wrong> {
-        let names = match self.value(id)? {
-            Named::One(name) => vec![name.clone()],
-            Named::Several(names) => names.clone(),
-        };
+        let names = self.value(id)?.all();
         self.spend(names.len())?;
+        Ok(names)
+    }
+
+    /// Gives a result the names of an operand, which the operator writes in place.
+    pub(super) fn overwrite(&mut self, operand: i64, result: i64) -> Result<Vec<String>, Wrong> {
+        let named = self.value(operand)?.clone();
+        let names = named.all();
+        self.spend(names.len())?;
+        self.writes += 1;
+        self.written.extend(names.iter().map(|name| (name.clone(), self.writes)));
+        self.values.insert(result, named);
         Ok(names)
     }
 

@@ -2,6 +2,7 @@
 //! its result (2.6.2 and 3.3.1). That of `pad3d` does neither, so values are padded as volumes.
 
 use super::{LegaliseError, Legaliser};
+use crate::convert::types::product;
 use crate::ops::{Operator, Pad};
 use crate::program::{DType, Dim, Type};
 use crate::wire::{OpAttr, OpDesc};
@@ -87,7 +88,7 @@ impl Volume {
         let ones = vec![Dim::from(1); AXES.checked_sub(segments.len())?];
         let sizes = segments.iter().map(|segment| segment.size.clone());
         let dims: Vec<Dim> =
-            batch.into_iter().chain([product(&ty.dims[..first])?]).chain(ones).chain(sizes).collect();
+            batch.into_iter().chain([product(&ty.dims[..first]).ok()?]).chain(ones).chain(sizes).collect();
         let mut of_axes = vec![[0, 0]; dims.len() - segments.len()];
         of_axes.extend(segments.iter().map(|segment| segment.paddings));
         let of_segments = segments.iter().rev().flat_map(|segment| segment.paddings);
@@ -115,10 +116,6 @@ fn segments(ty: &Type, paddings: &[[i64; 2]], first: usize) -> Option<Vec<Segmen
         }
     }
     Some(segments)
-}
-
-fn product(dims: &[Dim]) -> Option<Dim> {
-    dims.iter().try_fold(Dim::from(1), |product, dim| &product * dim).ok()
 }
 
 /// The type with the elements before and behind axes.
