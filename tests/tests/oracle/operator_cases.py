@@ -320,6 +320,72 @@ def gradient_of_a_loop_that_collects(fed):
     return [stacked, static.default_main_program().global_block().var("x@GRAD")]
 
 
+SELECTED = {"selected_ids": "int64", "selected_scores": "float32", "parent_idx": "int32"}
+
+
+@case
+def beam_search(fed):
+    """Prefixes of three sources, of which the last has none. Two have ended, all of one source's."""
+    of = [[0, 3, 5, 5], [0, 1, 2, 3, 4, 5]]
+    words = fed("words", np.array([[4], [1], [6], [1], [1]]), *of)
+    before = fed("before", -random.rand(5, 1).astype("float32"), *of)
+    candidates = fed("candidates", ids(9, 5, 3), *of)
+    scores = fed("scores", -1.5 * random.rand(5, 3).astype("float32"), *of)
+    inputs = {"pre_ids": words, "pre_scores": before, "ids": candidates, "scores": scores}
+    return operator("beam_search", inputs, SELECTED, level=0, beam_size=4, end_id=1, is_accumulated=True)
+
+
+@case
+def beam_search_of_probabilities(fed):
+    """All words are candidates, with their probabilities; prefixes of equal scores, the later ones of which come first."""
+    of = [[0, 2, 4]]
+    words = fed("words", np.array([[4], [2], [0], [3]]), *of)
+    before = fed("before", np.array([[-1], [-1], [-2], [-0.25]], "float32"), *of)
+    scores = random.rand(4, 5).astype("float32")
+    scores[1] = scores[0]
+    inputs = {"pre_ids": words, "pre_scores": before, "scores": fed("scores", scores, *of)}
+    return operator("beam_search", inputs, SELECTED, level=0, beam_size=3, end_id=0, is_accumulated=False)
+
+
+def search(fed, steps, beam):
+    """A search of so many steps, whose words follow each other as a table says: some sources end early."""
+    start = fed("start", np.array([[2], [3], [1], [5]]), *[[0, 1, 2, 3, 4]] * 2)
+    table = fed("table", 3 * floats(6, 6), shape=[6, 6])
+    scores = fed("scores", np.zeros([4, 1], "float32"), *[[0, 1, 2, 3, 4]] * 2)
+    words, arrays = start, [paddle.tensor.create_array(kind) for kind in ("int64", "float32")]
+    for step in range(steps):
+        [follow] = operator("lookup_table_v2", {"Ids": paddle.squeeze(words, 1), "W": table}, {"Out": "float32"})
+        best, found = paddle.topk(paddle.log(paddle.nn.functional.softmax(follow)), beam)
+        [found] = operator("lod_reset", {"X": found, "Y": words}, {"Out": "int64"})
+        [best] = operator("lod_reset", {"X": best + scores, "Y": words}, {"Out": "float32"})
+        inputs = {"pre_ids": words, "pre_scores": scores, "ids": found, "scores": best}
+        words, scores, _ = operator("beam_search", inputs, SELECTED, level=0, beam_size=beam, end_id=0, is_accumulated=True)
+        for array, value in zip(arrays, (words, scores)):
+            paddle.tensor.array_write(value, paddle.full([1], step, "int64"), array)
+    inputs = {"Ids": arrays[0], "Scores": arrays[1]}
+    outputs = {"SentenceIds": "int64", "SentenceScores": "float32"}
+    return operator("beam_search_decode", inputs, outputs, beam_size=beam, end_id=0)
+
+
+@case
+def beam_search_decode(fed):
+    return search(fed, 4, 3)
+
+
+@case
+def beam_search_decode_of_one_step(fed):
+    return search(fed, 1, 2)
+
+
+@case
+def sequences_side_by_side(fed):
+    """Sequences that are fed apart from each other, as words and their marks are: added, joined, chosen from and masked."""
+    words, marks = fed("words", floats(6, 3), [0, 2, 5, 6]), fed("marks", floats(6, 3), [0, 2, 5, 6])
+    inner = fed("inner", floats(6, 1), [0, 1, 1, 3], [0, 2, 5, 6]), fed("others", floats(6, 2), [0, 1, 1, 3], [0, 2, 5, 6])
+    gate = paddle.where(words > marks, words, paddle.nn.functional.sigmoid(marks))
+    return [words + marks, paddle.concat([words, marks, gate], 1), paddle.add_n([marks, words, gate]), inner[0] * inner[1]]
+
+
 tensor_cases.registered(case)
 
 

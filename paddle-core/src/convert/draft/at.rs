@@ -4,7 +4,7 @@ use super::{Draft, Known};
 use crate::convert::error::Fault;
 use crate::ops::compositions::Emit;
 use crate::ops::{
-    AssignValue, Binary, BinaryKind, Cast, Concat, Fill, Number, Op, Reshape, Scale, Size, Slice,
+    AssignValue, Binary, BinaryKind, Cast, Concat, Fill, Number, Op, Range, Reshape, Scale, Size, Slice,
 };
 use crate::program::{BlockId, DType, Dim, Site, Type, VarId};
 
@@ -73,6 +73,12 @@ impl At<'_> {
     pub(in crate::convert) fn number(&mut self, value: f64, dtype: DType) -> Result<VarId, Fault> {
         let value = if dtype.is_float() { Number::Float(value) } else { Number::Int(value as i64) };
         self.emit(Fill { value, ty: Type::scalar(dtype) }, &[])
+    }
+
+    /// 0, 1, 2, … before a size: i64 `[size]`.
+    pub(in crate::convert) fn count_to(&mut self, size: Dim) -> Result<VarId, Fault> {
+        let ty = Type { dtype: DType::I64, rows: None, dims: vec![size] };
+        self.emit(Range { start: Number::Int(0), step: Number::Int(1), ty }, &[])
     }
 
     /// Numbers of the program, rounded to the element type.

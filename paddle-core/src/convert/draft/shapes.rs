@@ -2,7 +2,7 @@
 
 use super::{At, Draft};
 use crate::convert::error::Fault;
-use crate::convert::types::{is_small_product, product};
+use crate::convert::types::{enlarged, is_small_product, product};
 use crate::ops::{
     AssignValue, BinaryKind, Gather, Number, Pad, PadMode, Range, Reshape, Tile, Unary, UnaryKind,
 };
@@ -163,8 +163,7 @@ impl At<'_> {
         [before, behind]: [i64; 2],
         mode: PadMode,
     ) -> Result<VarId, Fault> {
-        let overflow = || Fault::Size { message: "a value would be of a size that overflows".into() };
-        let all = (size + &Dim::from(before + behind)).map_err(|_| overflow())?;
+        let all = enlarged(size, before + behind)?;
         let list = Type { dtype: DType::I64, rows: None, dims: vec![all] };
         let place = Range { start: Number::Int(-before), step: Number::Int(1), ty: list };
         let place = self.emit(place, &[])?;

@@ -14,7 +14,7 @@ impl Reading<'_, '_> {
             return rule(self);
         }
         let before = self.reader.draft.program.mark(self.id());
-        let result = rule(self);
+        let result = self.side_by_side(rule);
         if matches!(&result, Ok(true)) {
             return result;
         }

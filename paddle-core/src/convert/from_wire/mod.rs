@@ -8,6 +8,7 @@ mod operator;
 mod parameter_values;
 mod rules;
 mod saved_values;
+mod side_by_side;
 mod sizes_of_inputs;
 mod unsupported;
 mod variables;
@@ -184,8 +185,7 @@ impl<'a> Reader<'a> {
                         .sites
                         .site(&mut self.draft.program, op)
                         .map_err(|fault| place(fault, block, at, op))?;
-                    let mut reading =
-                        Reading { reader: self, desc: op, block, site, lack: None, merges: false };
+                    let mut reading = Reading::new(self, op, block, site);
                     if let Err(error) = reading.operator() {
                         // An error inside of a nested block has its own place already.
                         let fault = match error.place {

@@ -1,5 +1,7 @@
 //! One operator of the wire while it is read: its slots, and the operators that rules append for it.
 
+use std::collections::BTreeMap;
+
 use super::{ConvertError, Fault, Reader, one};
 use crate::convert::blocks::owned;
 use crate::convert::derived;
@@ -20,6 +22,14 @@ pub(super) struct Reading<'r, 'a> {
     pub(super) lack: Option<&'static str>,
     /// Whether the batch is an ordinary axis of what is read.
     pub(super) merges: bool,
+    /// Tokens that are read as those of other sequences, and what they are then.
+    pub(super) aligned: BTreeMap<VarId, VarId>,
+}
+
+impl<'r, 'a> Reading<'r, 'a> {
+    pub(super) fn new(reader: &'r mut Reader<'a>, desc: &'a OpDesc, block: usize, site: Site) -> Self {
+        Reading { reader, desc, block, site, lack: None, merges: false, aligned: BTreeMap::new() }
+    }
 }
 
 impl<'a> Reading<'_, 'a> {
@@ -47,7 +57,8 @@ impl<'a> Reading<'_, 'a> {
     pub(super) fn read(&self, name: &str) -> Result<VarId, Fault> {
         let value = self.reader.versions.read(&self.reader.blocks, self.block, name)?;
         let merged = self.reader.draft.merged.get(&(self.id(), value)).filter(|_| self.merges);
-        Ok(merged.copied().unwrap_or(value))
+        let value = merged.copied().unwrap_or(value);
+        Ok(self.aligned.get(&value).copied().unwrap_or(value))
     }
 
     /// The place where its operators go.
@@ -261,6 +272,12 @@ impl<'a> Reading<'_, 'a> {
     /// The rows to which the sequences of a value belong, if it has sequences.
     pub(super) fn rows_of(&self, value: VarId) -> Option<RowsId> {
         self.ty(value).rows.and_then(|rows| self.reader.draft.program.rows_of_sequences(rows))
+    }
+
+    /// Whether a value has all tokens of its sequences.
+    pub(super) fn is_whole(&self, value: VarId) -> bool {
+        let program = &self.reader.draft.program;
+        program.ty(value).rows.is_some_and(|rows| program.rows_of_whole_sequences(rows).is_some())
     }
 
     /// Appends a chain of operators, each of which takes the result of the previous one. The last output is the

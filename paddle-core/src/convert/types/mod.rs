@@ -11,7 +11,7 @@ pub(super) use self::read::{
     Tables, declare, dtype, is_small_product, parse_condition, parse_dim, parse_type, too_large,
 };
 #[cfg(feature = "read")]
-pub(super) use self::read::{is_moderate, product, wider};
+pub(super) use self::read::{enlarged, is_moderate, product, wider};
 use crate::ops::Program;
 use crate::program::{Condition, DType, Dim, RowOrigin, Type};
 use crate::wire::{LodTensorDesc, TensorDesc, VarKind, VarType};

@@ -43,7 +43,17 @@ pub(in crate::convert) fn too_large(ty: &Type) -> Fault {
 #[cfg(feature = "read")]
 pub(in crate::convert) fn product(dims: &[Dim]) -> Result<Dim, Fault> {
     let product = dims.iter().try_fold(Dim::from(1), |product, dim| &product * dim);
-    product.map_err(|_| Fault::Size { message: "a value would be of a size that overflows".into() })
+    product.map_err(|_| size_overflows())
+}
+
+/// A size that is more than so many.
+#[cfg(feature = "read")]
+pub(in crate::convert) fn enlarged(size: &Dim, more: i64) -> Result<Dim, Fault> {
+    (size + &Dim::from(more)).map_err(|_| size_overflows())
+}
+
+fn size_overflows() -> Fault {
+    Fault::Size { message: "a value would be of a size that overflows".into() }
 }
 
 /// Whether the text of a dimension is of moderate length.

@@ -6,7 +6,7 @@ use crate::convert::error::VariableFault;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::product;
 use crate::ops::{
-    Assign, AssignValue, BinaryKind, Cast, Compare, CompareKind, Concat, Fill, Matmul, Number, Range, Reduce,
+    Assign, AssignValue, BinaryKind, Cast, Compare, CompareKind, Concat, Fill, Matmul, Number, Reduce,
     ReduceKind, Scale, Select, Transpose, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, Type, VarId};
@@ -346,8 +346,7 @@ impl At<'_> {
         is_half: bool,
     ) -> Result<VarId, Fault> {
         let count = |at: &mut Self, size: i64, dims: [i64; 2]| {
-            let ty = Type::new(DType::I64, [size]);
-            let range = at.emit(Range { start: Number::Int(0), step: Number::Int(1), ty }, &[])?;
+            let range = at.count_to(Dim::from(size))?;
             at.shaped(range, dims.map(Dim::from).to_vec())
         };
         let (rows, columns) = (count(self, n, [n, 1])?, count(self, m, [1, m])?);

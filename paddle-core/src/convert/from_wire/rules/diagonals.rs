@@ -6,8 +6,8 @@ use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::dtype;
 use crate::ops::compositions::triangle;
 use crate::ops::{
-    Assign, AssignValue, Compare, CompareKind, Fill, Gather, Number, Pad, Range, Reduce, ReduceKind, Reshape,
-    Scale, Select, Slice, Transpose,
+    Assign, AssignValue, Compare, CompareKind, Fill, Gather, Number, Pad, Reduce, ReduceKind, Reshape, Scale,
+    Select, Slice, Transpose,
 };
 use crate::program::{DType, Dim, Type, VarId};
 use crate::wire::VarKind;
@@ -42,7 +42,7 @@ impl Reading<'_, '_> {
         let elements = self.emit(elements, &[x])?;
         // The index of an element is that of its row or column, whichever starts at 0.
         let (column, row) = ([1, order], [order, 1]);
-        let numbers = self.numbers_up_to(order)?;
+        let numbers = self.at().count_to(Dim::from(order))?;
         let further = Scale { scale: 1.0, bias: offset.saturating_abs() as f64 };
         let further = self.emit(further, &[numbers])?;
         let (near, far) = if offset < 0 { (column, row) } else { (row, column) };
@@ -180,11 +180,5 @@ impl Reading<'_, '_> {
         let ty = Type::new(dtype, [2, rows.len() as i64]);
         let values = rows.into_iter().chain(columns).map(Number::Int).collect();
         self.define(AssignValue { values, ty }, &[], &[], &[one(desc.output("out"), "out")?])
-    }
-
-    /// The list 0, 1, 2, ….
-    fn numbers_up_to(&mut self, count: i64) -> Result<VarId, Fault> {
-        let ty = Type::new(DType::I64, [count]);
-        self.emit(Range { start: Number::Int(0), step: Number::Int(1), ty }, &[])
     }
 }

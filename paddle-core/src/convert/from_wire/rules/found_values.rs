@@ -4,8 +4,8 @@ use crate::convert::draft::At;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::{dtype, product};
 use crate::ops::{
-    BinaryKind, Cast, Compare, CompareKind, CumSum, Fill, Gather, Logical, LogicalKind, Number, Range,
-    Reduce, ReduceKind, Scatter, ScatterNdAdd, TopK,
+    BinaryKind, Cast, Compare, CompareKind, CumSum, Fill, Gather, Logical, LogicalKind, Number, Reduce,
+    ReduceKind, Scatter, ScatterNdAdd, TopK,
 };
 use crate::program::{DType, Dim, Type, VarId};
 use crate::wire::VarKind;
@@ -28,7 +28,7 @@ impl Reading<'_, '_> {
         let mut at = self.at();
         let flat = at.shaped(x, shape.clone())?;
         let list = Type { dtype: DType::I64, rows: None, dims: shape.clone() };
-        let number = at.emit(Range { start: Number::Int(0), step: Number::Int(1), ty: list.clone() }, &[])?;
+        let number = at.count_to(shape[0].clone())?;
         let (values, order) = match sorts {
             true => {
                 let parts = at.emit_all(TopK { k: None, axis: 0, largest: false }, &[flat], 2)?;

@@ -38,12 +38,6 @@ impl Reading<'_, '_> {
         Ok(Some(value))
     }
 
-    /// Whether a value has all tokens of its sequences.
-    pub(super) fn is_whole(&self, value: VarId) -> bool {
-        let program = &self.reader.draft.program;
-        program.ty(value).rows.is_some_and(|rows| program.rows_of_whole_sequences(rows).is_some())
-    }
-
     /// The length of each sequence, and the place of its first token among all tokens: i64 `[N]`.
     pub(super) fn lengths_and_starts(&mut self, x: VarId) -> Result<[VarId; 2], Fault> {
         let lengths = self.emit(SequenceLength, &[x])?;

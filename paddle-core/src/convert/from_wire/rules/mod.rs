@@ -8,6 +8,7 @@
 mod array_loops;
 mod arrays;
 mod attributes_as_inputs;
+mod beams;
 mod boxes;
 mod class_ids;
 mod collected_arrays;
@@ -260,6 +261,8 @@ fn rule(name: &str) -> Option<Rule> {
         "histogram"                                                         => |x| x.histogram(),
         "repeat_interleave"                                                 => |x| x.repeat_interleave(),
         "crop" | "crop_tensor"                                              => |x| x.crop(),
+        "beam_search"                                                       => |x| x.beam_search(),
+        "beam_search_decode"                                                => |x| x.beam_search_decode(),
         "gather_tree"                                                       => |x| x.gather_tree(),
         "cumprod"                                                           => |x| x.cumprod(),
         "logcumsumexp"                                                      => |x| x.logcumsumexp(),
