@@ -414,16 +414,18 @@ fn tokens() {
 /// windows reach over it, a low threshold is a choice, and bounds of slices have 32 bits.
 #[test]
 fn forms_for_the_default_predictor() {
-    let is = |inputs: &str, result: &str, expected: &str| {
-        let block = format!("block 0 ({inputs}) {{\n    y: {result}\n    return y\n  }}");
-        let desc =
-            legalise(&text::parse(&format!("program {{\n  rows _\n  {block}\n}}\n")).unwrap()).unwrap();
+    let of_lines = |inputs: &str, lines: &str, expected: &str| {
+        let tokens = if inputs.contains("_.x") { "  tokens _.x of _\n" } else { "" };
+        let block = format!("block 0 ({inputs}) {{\n    {lines}\n    return y\n  }}");
+        let source = format!("program {{\n  rows _\n{tokens}  {block}\n}}\n");
+        let desc = legalise(&text::parse(&source).unwrap()).unwrap();
         is_paddle(&desc);
         let mut found = operators(&desc).concat();
         found.retain(|name| !matches!(*name, "feed" | "fetch"));
         assert_eq!(found.join(" "), expected, "{block}");
-        desc.clone()
+        desc
     };
+    let is = |inputs: &str, result: &str, expected: &str| of_lines(inputs, &format!("y: {result}"), expected);
     is("c: f32[1], x: f32[_, 3]", "f32[_, 3] = elementwise_div(c, x)", "expand_as_v2 elementwise_div");
     is("c: f32[1], x: f32[_, 3]", "f32[_, 3] = elementwise_div(x, c)", "elementwise_div");
     let inner = "f32[_, 2, 7, 3] = pad(x, paddings=[0, 0, 0, 0, 1, 2, 0, 0])";
@@ -460,6 +462,17 @@ fn forms_for_the_default_predictor() {
         "f32[_, 4] = take_along_axis_grad(x, i, v, axis=1)",
         "fill_any_like put_along_axis",
     );
+    // A copy in front of what would be joined, where its kernels are not those of single precision.
+    let root = |dtype: &str| format!("s: {dtype}[_] = elementwise_add(x, x)\n    y: {dtype}[_] = sqrt(s)");
+    of_lines("x: f32[_]", &root("f32"), "elementwise_add sqrt");
+    of_lines("x: f64[_]", &root("f64"), "elementwise_add assign sqrt");
+    is("x: f64[_]", "f64[_] = sqrt(x)", "sqrt");
+    // What follows from no input is not computed when the model is loaded.
+    is("", "f64[] = fill_constant(value=0.5)", "fill_constant assign fill_constant while assign assign");
+    let share = "v: f32[@, 1], i: i64[@, 1] = top_k_v2(x, k=1, axis=1)
+    y: f32[], c: i32[], t: i32[] = accuracy(v, i, l)";
+    of_lines("x: f32[_, 3], l: i64[_, 1]", &share.replace('@', "_"), "top_k_v2 accuracy");
+    of_lines("x: f32[_.x, 3], l: i64[_.x, 1]", &share.replace('@', "_.x"), "top_k_v2 accuracy reduce_mean");
 }
 
 /// Products with windows are convolutions; windows that something else reads too are one with a filter for each element, and

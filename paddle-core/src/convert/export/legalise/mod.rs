@@ -178,6 +178,7 @@ pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
         to.input(global, input);
     }
     to.block(global, Program::GLOBAL)?;
+    let varying = varying(program);
     let mut fetched: BTreeSet<String> =
         program.inputs().iter().copied().chain(program.parameters()).map(|var| to.name(var)).collect();
     for (column, &output) in program.outputs().iter().enumerate() {
@@ -186,7 +187,9 @@ pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
         }
         // A variable is fetched once, and only if an operator has written it.
         let mut name = to.with_levels(global, output);
-        if !fetched.insert(name.clone()) {
+        if !varying.contains(&output) {
+            name = to.copy_when_run(global, output);
+        } else if !fetched.insert(name.clone()) {
             name = to.copy(global, output);
         }
         let fetch = OpDesc::new("fetch").with_input("X", [name]).with_output("Out", [FETCH]);
@@ -195,6 +198,24 @@ pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
     to.leave_out_unread();
     let version = Version { version: Some(PADDLE_VERSION), ..Version::default() };
     Ok(ProgramDesc { blocks: to.blocks, version: Some(version), ..ProgramDesc::default() })
+}
+
+/// The values of the global block that do not follow from constants and parameters alone, or that blocks compute. A size varies, too.
+fn varying(program: &Program) -> BTreeSet<VarId> {
+    let mut varying: BTreeSet<VarId> = program.inputs().iter().copied().collect();
+    let has_size = |var: &VarId| {
+        let ty = program.ty(*var);
+        ty.rows.is_none() && ty.dims.iter().all(|dim| dim.constant().is_some())
+    };
+    for operator in &program.block(Program::GLOBAL).ops {
+        let is_fixed = operator.blocks.is_empty()
+            && operator.outputs.iter().all(has_size)
+            && operator.inputs.iter().all(|input| !varying.contains(input));
+        if !is_fixed {
+            varying.extend(&operator.outputs);
+        }
+    }
+    varying
 }
 
 /// The number of operators that are written for a block.

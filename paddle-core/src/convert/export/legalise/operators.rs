@@ -7,7 +7,7 @@ use crate::convert::to_wire::operators::describe;
 use crate::convert::types::{element, wire_dims};
 use crate::ops::{
     Assign, AssignValue, Binary, BinaryKind, Expand, Fill, InterpolateKind, Number, Op, Operator, Range,
-    Size, Unary, UnaryKind,
+    Reduce, ReduceKind, Size, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, Type};
 use crate::wire::{OpAttr, OpDesc};
@@ -50,7 +50,7 @@ impl Legaliser<'_> {
             Op::SequenceSoftmax(_) => self.sequence_softmax(at, operator),
             Op::SequenceWindow(op) => self.sequence_window(at, operator, op),
             Op::CrossEntropy(_) | Op::SoftmaxWithCrossEntropy(_) => self.of_classes(at, operator, 1),
-            Op::Accuracy(_) => self.of_classes(at, operator, 2),
+            Op::Accuracy(_) => self.accuracy(at, operator),
             Op::RankLoss(_) => self.rank_loss(at, operator),
             Op::ChunkEval(op) => self.chunk_eval(at, operator, op),
             Op::CrfDecoding(_) => self.crf_decoding(at, operator),
@@ -161,6 +161,20 @@ impl Legaliser<'_> {
         }
         let desc = self.same_on(operator, at, &inputs);
         self.push(at, desc);
+        Ok(())
+    }
+
+    /// PaddlePaddle's accuracy of tokens has their offsets, in some of its executors. A mean of the one number has none.
+    fn accuracy(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        self.of_classes(at, operator, 2)?;
+        if !self.program.is_sequence(self.program.ty(operator.inputs[0])) {
+            return Ok(());
+        }
+        let out = operator.outputs[0];
+        let share = self.name(out);
+        let mean = Reduce { kind: ReduceKind::Mean, axes: Vec::new(), keep_dim: false };
+        let mean = self.emit(at, mean, &[&share], self.program.ty(out));
+        self.names.insert(out, mean);
         Ok(())
     }
 

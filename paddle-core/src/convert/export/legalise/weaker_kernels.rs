@@ -5,8 +5,8 @@ use super::{LegaliseError, Legaliser};
 use crate::convert::to_wire::operators::describe;
 use crate::convert::types::wire_dims;
 use crate::ops::{
-    AssignValue, Binary, BinaryKind, Compare, CompareKind, CumSum, LayerNorm, LossKind, MaxPool2dWithIndex,
-    Number, OneHot, Op, Operator, Padding, Pool2d, PoolKind, Scale, Unary, UnaryKind,
+    Assign, AssignValue, Binary, BinaryKind, Compare, CompareKind, CumSum, LayerNorm, LossKind,
+    MaxPool2dWithIndex, Number, OneHot, Op, Operator, Padding, Pool2d, PoolKind, Scale, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
@@ -17,6 +17,26 @@ const LEAST_THRESHOLD: f64 = 15.0;
 /// The largest epsilon of PaddlePaddle's layer normalisation.
 const LARGEST_EPSILON: f64 = 1e-3;
 
+/// Whether PaddlePaddle's predictor joins a function with what is in front of it.
+fn is_joined(kind: UnaryKind) -> bool {
+    use UnaryKind::*;
+    matches!(
+        kind,
+        Abs | Clip
+            | Gelu
+            | HardSigmoid
+            | HardSwish
+            | LeakyRelu
+            | Mish
+            | Relu
+            | Relu6
+            | Sigmoid
+            | Sqrt
+            | Swish
+            | Tanh
+    )
+}
+
 impl Legaliser<'_> {
     /// Appends one of our operators that PaddlePaddle has too. Its output is a new variable.
     pub(super) fn emit(&mut self, at: usize, op: impl Into<Op>, inputs: &[&String], ty: &Type) -> String {
@@ -26,8 +46,27 @@ impl Legaliser<'_> {
         out
     }
 
-    /// Some functions ignore their attributes, and are computed with the default ones.
+    /// The default predictor joins a function with the product or sum in front of it, also where its own kernels, which are for single
+    /// precision, do not run: it then fails, or leaves the function out (2.6.2 and 3.3.1). So a copy stands between them.
     pub(super) fn unary(&mut self, at: usize, operator: &Operator, op: &Unary) -> Result<(), LegaliseError> {
+        let x = operator.inputs[0];
+        let ty = self.program.ty(x);
+        if ty.dtype == DType::F32 || self.program.writer(x).is_none() || !is_joined(op.kind) {
+            return self.function(at, operator, op);
+        }
+        let name = self.name(x);
+        let copy = self.emit(at, Assign, &[&name], ty);
+        let before = self.names.insert(x, copy);
+        let done = self.function(at, operator, op);
+        match before {
+            Some(name) => self.names.insert(x, name),
+            None => self.names.remove(&x),
+        };
+        done
+    }
+
+    /// Some functions ignore their attributes, and are computed with the default ones.
+    fn function(&mut self, at: usize, operator: &Operator, op: &Unary) -> Result<(), LegaliseError> {
         let ty = self.program.ty(operator.outputs[0]);
         let x = &self.name(operator.inputs[0]);
         let clip = |min, max| Unary { coefficients: [min, max, 0.0], ..Unary::of(UnaryKind::Clip) };

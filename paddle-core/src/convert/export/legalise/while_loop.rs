@@ -54,6 +54,19 @@ impl Legaliser<'_> {
         Ok(())
     }
 
+    /// A copy of a value that follows from constants and parameters alone. The default predictor computes such a value when it loads a model,
+    /// and then fails where it is fetched, unless a loop may overwrite it: this one does not run.
+    pub(super) fn copy_when_run(&mut self, at: usize, var: VarId) -> String {
+        let value = self.copy(at, var);
+        let runs = self.constant(at, Number::Bool(false), &Type::new(DType::Bool, [1]), "runs");
+        let inner = self.new_block(Some(at));
+        let same = self.declare(inner, &value, self.program.ty(var));
+        self.assign(inner, value.clone(), same.clone());
+        self.assign(inner, same, value.clone());
+        self.push_loop(at, inner, runs);
+        value
+    }
+
     /// Appends the operator that runs a block as long as the variable `holds` is true. The block overwrites this
     /// variable.
     pub(super) fn push_loop(&mut self, at: usize, inner: usize, holds: String) {
