@@ -378,6 +378,65 @@ def beam_search_decode_of_one_step(fed):
 
 
 @case
+def distribute_of_sequences(fed):
+    """Boxes of two images, one of them without size: those of each level are sequences again."""
+    of = boxes(9, 300.0)
+    of[4] = [5.0, 5.0, 2.0, 9.0]
+    rois = fed("boxes", of, [0, 4, 9])
+    helper = LayerHelper("distribute_fpn_proposals")
+    levels = [helper.create_variable_for_type_inference("float32") for _ in range(4)]
+    restore = helper.create_variable_for_type_inference("int32")
+    attributes = dict(min_level=2, max_level=5, refer_level=4, refer_scale=120, pixel_offset=True)
+    outputs = {"MultiFpnRois": levels, "RestoreIndex": [restore]}
+    helper.append_op(type="distribute_fpn_proposals", inputs={"FpnRois": [rois]}, outputs=outputs, attrs=attributes)
+    return [*levels, restore]
+
+
+@case
+def boxes_with_counts(fed):
+    """The boxes of three images one after another, as many as counts say: to their levels and back, collected, suppressed."""
+    of = boxes(9, 200.0)
+    rois, counts = fed("boxes", of), fed("counts", np.array([3, 1, 5], "int32"), shape=[3])
+    scores = fed("scores", random.rand(9, 3).astype("float32"))
+    levels, restore, number = paddle.vision.ops.distribute_fpn_proposals(rois, 2, 4, 3, 60, rois_num=counts)
+    back = paddle.gather(paddle.concat(levels), paddle.reshape(restore, [-1]))
+    best = paddle.max(scores, 1, keepdim=True)
+    helper = LayerHelper("collect_fpn_proposals")
+    collected = {slot: helper.create_variable_for_type_inference(kind) for slot, kind in (("FpnRois", "float32"), ("RoisNum", "int32"))}
+    inputs = {"MultiLevelRois": [rois, rois * 0.5], "MultiLevelScores": [best, best * 0.9], "MultiLevelRoIsNum": [counts, counts]}
+    helper.append_op(
+        type="collect_fpn_proposals", inputs=inputs, outputs={slot: [value] for slot, value in collected.items()}, attrs={"post_nms_topN": 11}
+    )
+    each = paddle.stack([rois, rois * 0.75, rois * 0.5], 1)
+    attributes = dict(
+        background_label=-1, score_threshold=0.2, nms_top_k=-1, nms_threshold=0.4, nms_eta=1.0, keep_top_k=7, normalized=False
+    )
+    outputs = {"Out": "float32", "Index": "int32", "NmsRoisNum": "int32"}
+    kept = operator("multiclass_nms3", {"BBoxes": each, "Scores": scores, "RoisNum": counts}, outputs, **attributes)
+    return [*levels, *number, restore, back, *collected.values(), *kept]
+
+
+@case
+def multiclass_nms_of_sequences(fed):
+    """Each class has boxes of its own. The second image keeps nothing."""
+    of = [0, 6, 7, 12]
+    each = np.stack([boxes(12, 30.0) for _ in range(3)], 1)
+    scores = random.rand(12, 3).astype("float32")
+    scores[6] = 0.05
+    inputs = {"BBoxes": fed("boxes", each, of), "Scores": fed("scores", scores, of)}
+    attributes = dict(
+        background_label=0,
+        score_threshold=0.1,
+        nms_top_k=4,
+        nms_threshold=0.3,
+        nms_eta=1.0,
+        keep_top_k=5,
+        normalized=True,
+    )
+    return operator("multiclass_nms2", inputs, {"Out": "float32", "Index": "int32"}, **attributes)
+
+
+@case
 def sequences_side_by_side(fed):
     """Sequences that are fed apart from each other, as words and their marks are: added, joined, chosen from and masked."""
     words, marks = fed("words", floats(6, 3), [0, 2, 5, 6]), fed("marks", floats(6, 3), [0, 2, 5, 6])

@@ -8,9 +8,25 @@
 use super::{At, Draft};
 use crate::convert::error::Fault;
 use crate::ops::{AxisToRows, Op, RowsToAxis, Transpose};
-use crate::program::{Dim, Mark, VarId};
+use crate::program::{Dim, Mark, Type, VarId};
+
+/// The rows that are an ordinary axis of what an operator reads.
+#[derive(Clone, Copy, PartialEq)]
+pub(in crate::convert) enum Merged {
+    None,
+    Batch,
+    /// Those of the batch, and tokens: joined with others, they are sequences no longer.
+    Tokens,
+}
 
 impl Draft {
+    /// Whether values of a type are read with their rows as an axis.
+    pub(in crate::convert) fn is_merged(&self, ty: &Type, merged: Merged) -> bool {
+        let Some(rows) = ty.rows.filter(|_| merged != Merged::None) else { return false };
+        let is_token = merged == Merged::Tokens && self.program.rows_of_whole_sequences(rows).is_some();
+        is_token || self.batch == Some(rows)
+    }
+
     /// Takes back what an attempt to read an operator has appended.
     pub(in crate::convert) fn take_back(&mut self, to: Mark) {
         self.program.take_back(to);
@@ -35,11 +51,9 @@ impl Draft {
 }
 
 impl At<'_> {
-    /// Makes a value that is read with the batch as its first axis from now on, if it has the rows of the batch. False if
-    /// it has none.
-    pub(in crate::convert) fn merge(&mut self, value: VarId) -> Result<bool, Fault> {
-        let batch = self.draft.batch;
-        if batch.is_none() || self.ty(value).rows != batch {
+    /// Makes a value that is read with its rows as its first axis from now on, if it has rows that are merged. False if it has none.
+    pub(in crate::convert) fn merge(&mut self, value: VarId, merged: Merged) -> Result<bool, Fault> {
+        if !self.draft.is_merged(self.ty(value), merged) {
             return Ok(false);
         }
         let key = (self.block, value);

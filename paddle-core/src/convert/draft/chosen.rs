@@ -11,15 +11,20 @@ use crate::ops::{
 use crate::program::{DType, Dim, VarId};
 
 impl At<'_> {
-    /// A value with rows, which are its first axis. The rows of values without rows are always as many as they are now.
-    /// `None` if that is not known.
+    /// A value with rows, which are its first axis. The rows of values without rows are always as many as they are now, or as
+    /// tokens that a run chooses. `None` if that is not known.
     pub(in crate::convert) fn along_rows(&mut self, value: VarId) -> Result<Option<VarId>, Fault> {
-        if self.ty(value).rows.is_some() {
+        let ty = self.ty(value);
+        if ty.rows.is_some() {
             return Ok(Some(value));
         }
-        let count = self.ty(value).dims.first().and_then(Dim::constant);
-        let Some(count) = count.and_then(|count| u32::try_from(count).ok()) else { return Ok(None) };
-        let rows = self.draft.fixed_rows(count);
+        let Some(count) = ty.dims.first() else { return Ok(None) };
+        let known = count.constant().and_then(|count| u32::try_from(count).ok());
+        let rows = match known {
+            Some(count) => Some(self.draft.fixed_rows(count)),
+            None => self.draft.rows_of_number(count),
+        };
+        let Some(rows) = rows else { return Ok(None) };
         let like = self.emit(RowNumbers::of(rows), &[])?;
         self.emit(AxisToRows, &[value, like]).map(Some)
     }

@@ -10,6 +10,9 @@ use crate::ops::{
 };
 use crate::program::{DType, Dim, Type, VarId};
 
+/// The most classes that have boxes of their own.
+const MOST_CLASSES: usize = 512;
+
 /// What of the boxes of all classes is kept.
 pub(in crate::convert) struct Keeping {
     pub(in crate::convert) suppression: NonMaxSuppression,
@@ -32,16 +35,26 @@ pub(in crate::convert) struct Kept {
 }
 
 impl At<'_> {
-    /// The boxes of all classes that are kept, class by class. `boxes`: `[rows, M, 4]`, `scores`: `[rows, C, M]`. `None` if the
-    /// number of classes is not known.
+    /// The boxes of all classes that are kept, class by class. `boxes`: `[rows, M, 4]`, or `[rows, C, M, 4]` where each class has its
+    /// own; `scores`: `[rows, C, M]`. `None` if the number of classes is not known, or large where they have their own boxes.
     pub(in crate::convert) fn kept_boxes(
         &mut self,
         boxes: VarId,
         scores: VarId,
         keeping: &Keeping,
     ) -> Result<Option<Kept>, Fault> {
+        let all_classes = self.ty(scores).dims.first().and_then(Dim::constant);
         let Some((scores, classes)) = self.foreground(scores, keeping.background)? else { return Ok(None) };
-        let chosen = self.emit(keeping.suppression, &[boxes, scores])?;
+        let has_own = self.ty(boxes).dims.len() == 3;
+        let (boxes, chosen) = match has_own {
+            false => (boxes, self.emit(keeping.suppression, &[boxes, scores])?),
+            true if classes.len() > MOST_CLASSES => return Ok(None),
+            true => {
+                let is_part = all_classes != Some(classes.len() as i64);
+                let boxes = if is_part { self.picked(boxes, 1, classes.clone())? } else { boxes };
+                (boxes, self.chosen_of_each(boxes, scores, keeping.suppression)?)
+            }
+        };
         let dims = self.ty(chosen).dims.clone();
         let (places, all) = (dims[1].clone(), product(&dims)?);
         let zero = self.number(0.0, DType::I64)?;
@@ -76,6 +89,31 @@ impl At<'_> {
         let number = self.emit(Gather { axis: 1 }, &[numbers, at])?;
         let score = self.emit(Gather { axis: 1 }, &[of_kept, at])?;
         self.table(boxes, &classes, [class, number, score, is_there], keeping.never_empty)
+    }
+
+    /// What suppression chooses where each class has its own boxes. In a class, they are in the order in which they came.
+    fn chosen_of_each(
+        &mut self,
+        boxes: VarId,
+        scores: VarId,
+        suppression: NonMaxSuppression,
+    ) -> Result<VarId, Fault> {
+        let dims = self.ty(boxes).dims.clone();
+        let mut chosen = Vec::new();
+        for class in 0..dims[0].constant().unwrap_or(0) {
+            let own = self.part(boxes, 1, class, 1)?;
+            let own = self.shaped(own, dims[1..].to_vec())?;
+            let of_own = self.part(scores, 1, class, 1)?;
+            chosen.push(self.emit(suppression, &[own, of_own])?);
+        }
+        let chosen = if let [only] = chosen[..] { only } else { self.emit(Concat { axis: 1 }, &chosen)? };
+        let (zero, none) = (self.number(0.0, DType::I64)?, self.number(-1.0, DType::I64)?);
+        let end = self.size_as(&dims[1], DType::I64)?;
+        let is_kept = self.emit(Compare { kind: CompareKind::GreaterEqual }, &[chosen, zero])?;
+        let key = self.emit(Select, &[is_kept, chosen, end])?;
+        let key = self.emit_all(TopK { k: None, axis: 2, largest: false }, &[key], 2)?[0];
+        let is_kept = self.emit(Compare { kind: CompareKind::LessThan }, &[key, end])?;
+        self.emit(Select, &[is_kept, key, none])
     }
 
     /// The boxes of all classes whose scores are highest where better ones overlap them little, by their scores. `None` if the
@@ -135,7 +173,17 @@ impl At<'_> {
         let labels: Vec<f64> = classes.iter().map(|&class| class as f64).collect();
         let labels = self.numbers(&labels, Type::new(dtype, [classes.len() as i64]))?;
         let label = self.emit(Gather { axis: 0 }, &[labels, class])?;
-        let corners = self.emit(Gather { axis: 1 }, &[boxes, number])?;
+        let corners = match &self.ty(boxes).dims.clone()[..] {
+            [own, count, four] => {
+                let of_each = self.size_as(count, DType::I64)?;
+                let first = self.binary(BinaryKind::Mul, class, of_each)?;
+                let place = self.binary(BinaryKind::Add, first, number)?;
+                let all = product(&[own.clone(), count.clone()])?;
+                let flat = self.shaped(boxes, vec![all, four.clone()])?;
+                self.emit(Gather { axis: 1 }, &[flat, place])?
+            }
+            _ => self.emit(Gather { axis: 1 }, &[boxes, number])?,
+        };
         let mut columns = Vec::new();
         for column in [label, score] {
             let dims = [&self.ty(column).dims[..], &[Dim::from(1)]].concat();

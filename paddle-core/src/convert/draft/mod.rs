@@ -45,6 +45,7 @@ mod unrolled;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use self::at::At;
+pub(super) use self::batch_axis::Merged;
 pub(super) use self::kept_boxes::{Keeping, Kept};
 pub(super) use self::known_values::Known;
 use self::known_values::known;
@@ -214,12 +215,17 @@ impl Draft {
         Fault::Attribute { attribute, message }
     }
 
+    /// The row space with this number of rows.
+    pub(super) fn rows_of_number(&self, number: &Dim) -> Option<RowsId> {
+        let symbol = number.as_symbol()?;
+        let place = self.program.row_spaces().iter().position(|rows| rows.size == symbol)?;
+        Some(RowsId(place as u32))
+    }
+
     /// The type with these sizes. If the first is the number of rows of a row space, the type has these rows.
     pub(super) fn type_of(&self, dtype: DType, mut dims: Vec<Dim>) -> Type {
-        let spaces = self.program.row_spaces();
-        let symbol = dims.first().and_then(Dim::as_symbol);
-        let rows = symbol.and_then(|symbol| spaces.iter().position(|rows| rows.size == symbol));
-        let rows = rows.map(|rows| RowsId(rows as u32)).filter(|rows| !self.counted.contains(rows));
+        let rows = dims.first().and_then(|dim| self.rows_of_number(dim));
+        let rows = rows.filter(|rows| !self.counted.contains(rows));
         if rows.is_some() {
             dims.remove(0);
         }

@@ -39,19 +39,25 @@ impl At<'_> {
         boxes: VarId,
     ) -> Result<Option<VarId>, Fault> {
         let Some(rows) = self.ty(boxes).rows else { return Ok(None) };
-        let counts = self.as_list(counts)?;
-        let Some(images) = self.ty(counts).dims.first().cloned() else { return Ok(None) };
-        let counts = self.emit(Cast { dtype: DType::I64 }, &[counts])?;
-        let counts = self.shaped(counts, vec![images])?;
-        let ends = self.emit(CumSum { axis: 0, exclusive: false, reverse: false }, &[counts])?;
+        let Some((ends, _)) = self.ends_of(counts)? else { return Ok(None) };
         let number = self.emit(RowNumbers::of(rows), &[])?;
         let number = self.shaped(number, vec![Dim::from(1)])?;
         let is_behind = self.emit(Compare { kind: CompareKind::LessEqual }, &[ends, number])?;
         self.count_of(is_behind).map(Some)
     }
 
+    /// How many regions there are in each image and those before it, and how many images there are: i64 `[images]`.
+    pub(in crate::convert) fn ends_of(&mut self, counts: VarId) -> Result<Option<(VarId, Dim)>, Fault> {
+        let counts = self.as_list(counts)?;
+        let Some(images) = self.ty(counts).dims.first().cloned() else { return Ok(None) };
+        let counts = self.emit(Cast { dtype: DType::I64 }, &[counts])?;
+        let counts = self.shaped(counts, vec![images.clone()])?;
+        let ends = self.emit(CumSum { axis: 0, exclusive: false, reverse: false }, &[counts])?;
+        Ok(Some((ends, images)))
+    }
+
     /// A value with its first axis as an axis like any other.
-    fn as_list(&mut self, value: VarId) -> Result<VarId, Fault> {
+    pub(in crate::convert) fn as_list(&mut self, value: VarId) -> Result<VarId, Fault> {
         if self.ty(value).rows.is_some() { self.emit(RowsToAxis, &[value]) } else { Ok(value) }
     }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::rules::{self, Rule};
 use super::{Constant, OLDEST, Reader, Value};
-use crate::convert::draft::{At, Known};
+use crate::convert::draft::{At, Known, Merged};
 use crate::convert::error::{Fault, VariableFault};
 use crate::ops::{Cast, Fill, Number, Op, Reshape};
 use crate::program::{BlockId, DType, Definition, Dim, Type, VarId};
@@ -96,7 +96,7 @@ impl<'a> Node<'_, 'a> {
         for name in &self.desc.input {
             let var = if name.is_empty() { None } else { self.reader.look_up(name)?.var };
             if let Some(var) = var {
-                self.merges |= self.at().merge(var)?;
+                self.merges |= self.at().merge(var, Merged::Batch)?;
             }
         }
         Ok(self.merges)

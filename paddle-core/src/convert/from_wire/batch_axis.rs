@@ -2,6 +2,7 @@
 
 use super::operator::Reading;
 use super::rules::Rule;
+use crate::convert::draft::Merged;
 use crate::convert::error::{ConvertError, Fault};
 use crate::wire::AttrType;
 
@@ -23,27 +24,33 @@ impl Reading<'_, '_> {
             Ok(_) => true,
             Err(error) => matches!(error.fault, Fault::Build(_)),
         };
-        if !does_not_fit || !self.merge_rows()? {
+        if !does_not_fit {
             return result;
         }
-        let lack = self.lack.take();
-        match rule(self) {
-            Ok(true) => Ok(true),
-            _ => {
-                self.reader.take_back(before);
-                (self.lack, self.merges) = (lack, false);
-                result
+        for merged in [Merged::Batch, Merged::Tokens] {
+            if !self.merge_rows(merged)? {
+                continue;
             }
+            let lack = self.lack.take();
+            if let Ok(true) = rule(self) {
+                return Ok(true);
+            }
+            self.reader.take_back(before);
+            (self.lack, self.merges) = (lack, Merged::None);
         }
+        result
     }
 
-    /// From now on, values with the rows of the batch are read with the batch as their first axis. False if no input has
-    /// such rows.
-    fn merge_rows(&mut self) -> Result<bool, Fault> {
+    /// From now on, values with such rows are read with these as their first axis. False if no input has some.
+    fn merge_rows(&mut self, merged: Merged) -> Result<bool, Fault> {
+        let mut has_some = false;
         for name in self.desc.inputs.iter().flat_map(|slot| &slot.arguments) {
             let Ok(value) = self.read(name) else { continue };
-            self.merges |= self.at().merge(value)?;
+            has_some |= self.at().merge(value, merged)?;
         }
-        Ok(self.merges)
+        if has_some {
+            self.merges = merged;
+        }
+        Ok(has_some)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{ConvertError, Fault, Reader, one};
 use crate::convert::blocks::owned;
 use crate::convert::derived;
-use crate::convert::draft::{At, Known};
+use crate::convert::draft::{At, Known, Merged};
 use crate::convert::to_wire::block_attributes;
 use crate::ops::{Attributes, Cast, Number, Op, Reshape};
 use crate::program::{BlockId, DType, Definition, Dim, RowsId, Site, Type, VarId};
@@ -20,15 +20,15 @@ pub(super) struct Reading<'r, 'a> {
     pub(super) site: Site,
     /// Why a rule does not know this form, if it says so.
     pub(super) lack: Option<&'static str>,
-    /// Whether the batch is an ordinary axis of what is read.
-    pub(super) merges: bool,
+    /// The rows that are an ordinary axis of what is read.
+    pub(super) merges: Merged,
     /// Tokens that are read as those of other sequences, and what they are then.
     pub(super) aligned: BTreeMap<VarId, VarId>,
 }
 
 impl<'r, 'a> Reading<'r, 'a> {
     pub(super) fn new(reader: &'r mut Reader<'a>, desc: &'a OpDesc, block: usize, site: Site) -> Self {
-        Reading { reader, desc, block, site, lack: None, merges: false, aligned: BTreeMap::new() }
+        Reading { reader, desc, block, site, lack: None, merges: Merged::None, aligned: BTreeMap::new() }
     }
 }
 
@@ -56,7 +56,9 @@ impl<'a> Reading<'_, 'a> {
 
     pub(super) fn read(&self, name: &str) -> Result<VarId, Fault> {
         let value = self.reader.versions.read(&self.reader.blocks, self.block, name)?;
-        let merged = self.reader.draft.merged.get(&(self.id(), value)).filter(|_| self.merges);
+        let draft = &self.reader.draft;
+        let merged =
+            draft.merged.get(&(self.id(), value)).filter(|_| draft.is_merged(self.ty(value), self.merges));
         let value = merged.copied().unwrap_or(value);
         Ok(self.aligned.get(&value).copied().unwrap_or(value))
     }

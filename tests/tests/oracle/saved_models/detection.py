@@ -496,3 +496,107 @@ class proposals(nn.Layer):
         )  # fmt: skip
         regions = ops.roi_align(maps, boxes, paddle.reshape(counts, [-1]), 2, 0.125, aligned=True)
         return boxes, scores, F.softmax(self.head(paddle.flatten(regions, 1)))
+
+
+class Proposing(nn.Layer):
+    """Two maps of an image, and what the coarser one proposes."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Sequential(nn.Conv2D(3, 8, 3, 4, 1), nn.ReLU())
+        self.second = nn.Sequential(nn.Conv2D(8, 8, 3, 2, 1), nn.ReLU())
+        self.score, self.move = nn.Conv2D(8, 3, 1), nn.Conv2D(8, 12, 1)
+        sides = np.array([[16, 16], [30, 12], [40, 44]], "float32")
+        place = np.stack(np.meshgrid(np.arange(8) * 8, np.arange(8) * 8), -1).reshape(8, 8, 1, 2) + 4
+        anchors = np.concatenate([place - sides / 2, place + sides / 2], -1).astype("float32")
+        self.register_buffer("anchors", paddle.to_tensor(anchors))
+        self.register_buffer("spread", paddle.full([8, 8, 3, 4], 0.5))
+
+    def proposed(self, x, size, most=12):
+        first = self.first(x)
+        second = self.second(first)
+        boxes, scores, counts = ops.generate_proposals(
+            F.sigmoid(self.score(second)), self.move(second), size, self.anchors, self.spread,
+            pre_nms_top_n=100, post_nms_top_n=most, nms_thresh=0.7, min_size=3.0, return_rois_num=True,
+        )  # fmt: skip
+        return [first, second], boxes, scores, paddle.reshape(counts, [-1])
+
+    def of_levels(self, maps, boxes, counts):
+        """Regions of the map that suits the size of each box, in the order of the boxes."""
+        of, restore, counts = ops.distribute_fpn_proposals(boxes, 2, 3, 3, 40, rois_num=counts)
+        found = [
+            ops.roi_align(maps[k], of[k], paddle.reshape(counts[k], [-1]), 2, [0.25, 0.125][k], 2, True)
+            for k in range(2)
+        ]
+        return paddle.gather(paddle.concat(found), paddle.reshape(restore, [-1])), of, counts
+
+
+@model(S(None, 3, 64, 64), S(None, 2, name="size"), feeds=of_image)
+class pyramid_of_proposals(Proposing):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(32, 5)
+
+    def forward(self, x, size):
+        maps, boxes, _, counts = self.proposed(x, size)
+        regions, of, counts = self.of_levels(maps, boxes, counts)
+        return (boxes, F.softmax(self.head(paddle.flatten(regions, 1))), *of, *counts)
+
+
+@model(S(None, 3, 64, 64), S(None, 2, name="size"), feeds=of_image)
+class collected_proposals(Proposing):
+    """The best of what two stages propose. Of images of which nothing is taken, PaddlePaddle does not write how many that is."""
+
+    def forward(self, x, size):
+        _, boxes, scores, counts = self.proposed(x, size)
+        _, more, others, number = self.proposed(x * 0.5 + 0.1, size, 7)
+        helper = LayerHelper("collect_fpn_proposals")
+        found = [helper.create_variable_for_type_inference(kind) for kind in ("float32", "int32")]
+        helper.append_op(
+            type="collect_fpn_proposals",
+            inputs={
+                "MultiLevelRois": [boxes, more],
+                "MultiLevelScores": [scores, others],
+                "MultiLevelRoIsNum": [counts, number],
+            },
+            outputs={"FpnRois": found[0], "RoisNum": found[1]},
+            attrs={"post_nms_topN": 400},
+        )
+        return tuple(found)
+
+
+@model(S(None, 3, 64, 64), S(None, 2, name="size"), feeds=of_image)
+class two_stages(Proposing):
+    """Both stages of a detector: classes and moved boxes of what was proposed, of which suppression keeps some."""
+
+    def __init__(self):
+        super().__init__()
+        self.head, self.classes, self.moves = nn.Linear(32, 16), nn.Linear(16, 4), nn.Linear(16, 4 * 4)
+
+    def forward(self, x, size):
+        maps, boxes, _, counts = self.proposed(x, size)
+        regions, _, _ = self.of_levels(maps, boxes, counts)
+        hidden = F.relu(self.head(paddle.flatten(regions, 1)))
+        scores = F.softmax(self.classes(hidden) * 3.0)
+        moves = paddle.reshape(self.moves(hidden), [-1, 4, 4])
+        spread = [0.1, 0.1, 0.2, 0.2]
+        moved = ops.box_coder(boxes, spread, moves, "decode_center_size", False, axis=1)
+        helper = LayerHelper("multiclass_nms3")
+        found = {"Out": helper.create_variable_for_type_inference("float32")}
+        found.update({slot: helper.create_variable_for_type_inference("int32") for slot in ("Index", "NmsRoisNum")})
+        settings = {
+            "background_label": 3,
+            "score_threshold": 0.15,
+            "nms_top_k": -1,
+            "nms_threshold": 0.5,
+            "nms_eta": 1.0,
+            "keep_top_k": 10,
+            "normalized": False,
+        }
+        helper.append_op(
+            type="multiclass_nms3",
+            inputs={"BBoxes": moved, "Scores": scores, "RoisNum": counts},
+            outputs=found,
+            attrs=settings,
+        )
+        return tuple(found.values())

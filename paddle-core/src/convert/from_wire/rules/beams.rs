@@ -2,12 +2,13 @@
 //! tokens of the prefixes: the prefixes of the next step.
 
 use super::arrays::Array;
+use super::groups::Sources;
 use crate::convert::draft::At;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::{enlarged, product};
 use crate::ops::{
     AxisToRows, BinaryKind, Cast, Compare, CompareKind, Concat, CumSum, Fill, Gather, Logical, LogicalKind,
-    Not, Number, Reduce, ReduceKind, RowNumbers, RowsToAxis, Scatter, ScatterNdAdd, Select, SequenceExpandAs,
+    Not, Number, Reduce, ReduceKind, RowNumbers, RowsToAxis, Scatter, Select, SequenceExpandAs,
     SequenceRange, SequenceUnpad, TakeAlongAxis, TopK, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, RowsId, Type, VarId};
@@ -27,15 +28,6 @@ struct Candidates {
     exist: VarId,
     /// Candidates that do not only end what has ended. `[R, K]`.
     go_on: VarId,
-}
-
-/// The sources of the rows of a step.
-struct Sources {
-    rows: RowsId,
-    /// How many there are.
-    count: Dim,
-    /// The number of the source of each row: i64 `[R]`.
-    of_rows: VarId,
 }
 
 impl<'a> Reading<'_, 'a> {
@@ -208,21 +200,6 @@ struct Step {
 }
 
 impl At<'_> {
-    /// The sources of the rows whose levels of sequences these are, the outermost first.
-    fn sources(&mut self, levels: &[RowsId]) -> Result<Option<Sources>, Fault> {
-        let outermost = levels.first().and_then(|&level| self.draft.program.rows_of_whole_sequences(level));
-        let Some(rows) = outermost else { return Ok(None) };
-        let mut number = self.emit(RowNumbers::of(rows), &[])?;
-        let all = self.emit(RowsToAxis, &[number])?;
-        let count = self.ty(all).dims[0].clone();
-        for &level in levels {
-            let like = self.emit(RowNumbers::of(level), &[])?;
-            number = self.emit(SequenceExpandAs, &[number, like])?;
-        }
-        let of_rows = self.emit(RowsToAxis, &[number])?;
-        Ok(Some(Sources { rows, count, of_rows }))
-    }
-
     /// A value with its rows as an axis, in this shape.
     fn without_rows(&mut self, value: VarId, dims: &[Dim]) -> Result<VarId, Fault> {
         let value = if self.ty(value).rows.is_some() { self.emit(RowsToAxis, &[value])? } else { value };
@@ -231,29 +208,6 @@ impl At<'_> {
 
     fn both(&mut self, x: VarId, y: VarId) -> Result<VarId, Fault> {
         self.emit(Logical { kind: LogicalKind::And }, &[x, y])
-    }
-
-    /// How many truth values hold along the last of two axes: i64.
-    fn count_along(&mut self, truth: VarId) -> Result<VarId, Fault> {
-        let ones = self.emit(Cast { dtype: DType::I64 }, &[truth])?;
-        self.emit(Reduce { kind: ReduceKind::Sum, axes: vec![1], keep_dim: false }, &[ones])
-    }
-
-    /// How often each of the numbers before `count` is in a list: i64 `[count]`.
-    fn counts(&mut self, list: VarId, count: &Dim) -> Result<VarId, Fault> {
-        let of = |dim: &Dim| Type { dtype: DType::I64, rows: None, dims: vec![dim.clone()] };
-        let all = self.ty(list).dims[0].clone();
-        let ones = self.emit(Fill { value: Number::Int(1), ty: of(&all) }, &[])?;
-        self.sums_by(list, ones, count)
-    }
-
-    /// The sums of the numbers that belong to each of the numbers before `count`: i64 `[count]`.
-    fn sums_by(&mut self, list: VarId, numbers: VarId, count: &Dim) -> Result<VarId, Fault> {
-        let ty = Type { dtype: DType::I64, rows: None, dims: vec![count.clone()] };
-        let zeros = self.emit(Fill::zeros(ty), &[])?;
-        let column = vec![self.ty(list).dims[0].clone(), Dim::from(1)];
-        let column = self.shaped(list, column)?;
-        self.emit(ScatterNdAdd, &[zeros, column, numbers])
     }
 
     /// For each candidate, whether one of its source holds: `[R, K]`.

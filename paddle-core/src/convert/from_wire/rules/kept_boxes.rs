@@ -4,7 +4,8 @@ use crate::convert::derived::float;
 use crate::convert::draft::{At, Keeping, Kept};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::ops::{
-    BinaryKind, Cast, Compare, CompareKind, DecayedScores, Fill, NonMaxSuppression, Number, RowNumbers,
+    AxisToRows, BinaryKind, Cast, Compare, CompareKind, DecayedScores, Fill, Gather, NonMaxSuppression,
+    Number, RowNumbers, SequencePad, SequenceRange, Transpose,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -59,25 +60,26 @@ impl<'a> Reading<'_, 'a> {
         keep: impl FnOnce(&mut At<'_>, VarId, VarId) -> Result<Option<Kept>, Fault>,
     ) -> Result<bool, ConvertError> {
         let (boxes, scores, desc) = (self.input("BBoxes")?, self.input("Scores")?, self.desc);
-        if self.ty(boxes).rank() != 3 || self.ty(scores).rank() != 3 || self.has(&["RoisNum"]) {
-            return self.lacks("it is about boxes of sequences");
-        }
         if [self.limit("nms_top_k")?, self.limit("keep_top_k")?].contains(&Some(0)) {
             return self.lacks("it keeps no box");
         }
-        let count = self.reader.draft.program.shape(self.ty(boxes))[1].clone();
-        let mut at = self.at();
-        let (Some(boxes), Some(scores)) = (at.along_rows(boxes)?, at.along_rows(scores)?) else {
-            return self.lacks("the number of images is not known");
+        let of_images = match (self.ty(boxes).rank(), self.ty(scores).rank()) {
+            (3, 3) => self.boxes_of_all(boxes, scores)?,
+            (3, 2) => self.boxes_of_sequences(boxes, scores)?,
+            _ => None,
         };
-        let Some(kept) = keep(&mut at, boxes, scores)? else {
+        let Some(OfImages { boxes, scores, numbering }) = of_images else {
+            return self.lacks("it is not known how many images there are, or which boxes they have");
+        };
+        let Some(kept) = keep(&mut self.at(), boxes, scores)? else {
             return self.lacks("the number of classes is not known, or too large");
         };
         self.named_value(one(desc.output("Out"), "Out")?, kept.boxes)?;
         if let [name] = desc.output("Index") {
-            let index = self.number_in_batch(kept.numbers, boxes, &count)?;
-            let index = self.emit(Cast { dtype: DType::I32 }, &[index])?;
-            let index = self.at().shaped(index, vec![Dim::from(1)])?;
+            let mut at = self.at();
+            let index = at.number_in_batch(&kept, numbering)?;
+            let index = at.emit(Cast { dtype: DType::I32 }, &[index])?;
+            let index = at.shaped(index, vec![Dim::from(1)])?;
             self.named_value(name, index)?;
         }
         if let [name] = desc.output(counts) {
@@ -87,16 +89,42 @@ impl<'a> Reading<'_, 'a> {
         Ok(true)
     }
 
-    /// The numbers of boxes among those of all rows, each of which has so many.
-    fn number_in_batch(&mut self, numbers: VarId, boxes: VarId, count: &Dim) -> Result<VarId, Fault> {
-        let Some(rows) = self.ty(boxes).rows else { return Ok(numbers) };
+    /// Each image has as many boxes.
+    fn boxes_of_all(&mut self, boxes: VarId, scores: VarId) -> Result<Option<OfImages>, Fault> {
+        let count = self.reader.draft.program.shape(self.ty(boxes))[1].clone();
         let mut at = self.at();
+        let (Some(boxes), Some(scores)) = (at.along_rows(boxes)?, at.along_rows(scores)?) else {
+            return Ok(None);
+        };
+        let Some(rows) = at.ty(boxes).rows else { return Ok(None) };
         let row = at.emit(RowNumbers::of(rows), &[])?;
-        let count = at.size_as(count, DType::I64)?;
+        let count = at.size_as(&count, DType::I64)?;
         let count = at.shaped(count, Vec::new())?;
         let first = at.binary(BinaryKind::Mul, row, count)?;
-        let first = at.for_tokens(first, numbers)?;
-        at.binary(BinaryKind::Add, numbers, first)
+        Ok(Some(OfImages { boxes, scores, numbering: Numbering { first, classes: None } }))
+    }
+
+    /// The boxes of all images follow each other: an image has as many as `RoisNum` says, or as its sequence has. Each class has its
+    /// own.
+    fn boxes_of_sequences(&mut self, boxes: VarId, scores: VarId) -> Result<Option<OfImages>, ConvertError> {
+        let counts = if self.has(&["RoisNum"]) { Some(self.input("RoisNum")?) } else { None };
+        let mut at = self.at();
+        let Some([boxes, scores]) = at.sequences_of([boxes, scores], counts)? else { return Ok(None) };
+        let Some(classes) = at.ty(scores).dims.first().and_then(Dim::constant) else { return Ok(None) };
+        let [_, first] = self.lengths_and_starts(boxes)?;
+        let length = self.longest_of(boxes)?;
+        let mut at = self.at();
+        let Some(rows) = at.ty(boxes).rows.and_then(|rows| at.draft.program.rows_of_sequences(rows)) else {
+            return Ok(None);
+        };
+        let like = at.emit(RowNumbers::of(rows), &[])?;
+        let first = at.emit(AxisToRows, &[first, like])?;
+        let boxes = at.emit(SequencePad { length: length.clone(), pad_value: 0.0 }, &[boxes])?;
+        let boxes = at.emit(Transpose { perm: vec![0, 2, 1, 3] }, &[boxes])?;
+        // What fills up is below every threshold.
+        let scores = at.emit(SequencePad { length, pad_value: f64::NEG_INFINITY }, &[scores])?;
+        let scores = at.emit(Transpose { perm: vec![0, 2, 1] }, &[scores])?;
+        Ok(Some(OfImages { boxes, scores, numbering: Numbering { first, classes: Some(classes) } }))
     }
 
     /// Suppression of boxes in the order in which they are.
@@ -125,5 +153,67 @@ impl<'a> Reading<'_, 'a> {
         let Some(kept) = at.first_of_each(chosen, counts, "kept")? else { return Ok(false) };
         let desc = self.desc;
         self.named_value(one(desc.output("KeepBoxesIdxs"), "KeepBoxesIdxs")?, kept)
+    }
+}
+
+/// Boxes and scores of images, `[images, ..]`.
+struct OfImages {
+    boxes: VarId,
+    scores: VarId,
+    numbering: Numbering,
+}
+
+/// How boxes are counted through all images.
+struct Numbering {
+    /// The number of the first box of each image.
+    first: VarId,
+    /// How many boxes a number counts, if each class has its own.
+    classes: Option<i64>,
+}
+
+impl At<'_> {
+    /// The numbers of the boxes that are kept among those of all images.
+    fn number_in_batch(&mut self, kept: &Kept, numbering: Numbering) -> Result<VarId, Fault> {
+        let first = self.for_tokens(numbering.first, kept.numbers)?;
+        let number = self.binary(BinaryKind::Add, kept.numbers, first)?;
+        let Some(classes) = numbering.classes else { return Ok(number) };
+        let class = self.part(kept.boxes, 1, 0, 1)?;
+        let class = self.shaped(class, Vec::new())?;
+        let class = self.emit(Cast { dtype: DType::I64 }, &[class])?;
+        let number = self.scaled(number, classes as f64, 0.0)?;
+        self.binary(BinaryKind::Add, number, class)
+    }
+
+    /// Values as sequences, each of which has as many tokens as `counts` says. Without counts they have to be sequences of the same
+    /// rows already.
+    pub(super) fn sequences_of<const N: usize>(
+        &mut self,
+        values: [VarId; N],
+        counts: Option<VarId>,
+    ) -> Result<Option<[VarId; N]>, Fault> {
+        let mut values = values;
+        let Some(counts) = counts else {
+            for k in 0..N {
+                match self.tokens_as(values[k], values[0])? {
+                    Some(tokens) => values[k] = tokens,
+                    None => return Ok(None),
+                }
+            }
+            return Ok(
+                Some(values).filter(|values| !self.draft.program.levels(self.ty(values[0])).is_empty())
+            );
+        };
+        let Some(counts) = self.along_rows(counts)? else { return Ok(None) };
+        let counts = self.shaped(counts, Vec::new())?;
+        let counts = self.as_kind(counts, DType::I64)?;
+        let Some(rows) = self.ty(counts).rows else { return Ok(None) };
+        let rows = self.draft.program.create_tokens("boxes", rows);
+        self.emit(SequenceRange { rows }, &[counts])?;
+        let number = self.emit(RowNumbers::of(rows), &[])?;
+        for value in &mut values {
+            let all = self.as_list(*value)?;
+            *value = self.emit(Gather { axis: 0 }, &[all, number])?;
+        }
+        Ok(Some(values))
     }
 }

@@ -25,6 +25,7 @@ mod found_values;
 mod frames;
 mod gather_and_sort;
 mod graphs;
+mod groups;
 mod images;
 mod interpolation;
 mod iteration_bound;
@@ -40,6 +41,7 @@ mod pairs;
 mod prior_boxes;
 mod proposals;
 mod puts;
+mod pyramids;
 mod quantised;
 mod raised_while;
 mod random;
@@ -261,6 +263,8 @@ fn rule(name: &str) -> Option<Rule> {
         "histogram"                                                         => |x| x.histogram(),
         "repeat_interleave"                                                 => |x| x.repeat_interleave(),
         "crop" | "crop_tensor"                                              => |x| x.crop(),
+        "distribute_fpn_proposals"                                          => |x| x.distribute_proposals(),
+        "collect_fpn_proposals"                                             => |x| x.collect_proposals(),
         "beam_search"                                                       => |x| x.beam_search(),
         "beam_search_decode"                                                => |x| x.beam_search_decode(),
         "gather_tree"                                                       => |x| x.gather_tree(),
