@@ -76,8 +76,10 @@ impl Reading<'_, '_> {
             let of_images = at.emit(Gather { axis: 0 }, &[all.images, places])?;
             let number = at.counts(of_images, &all.count)?;
             let corners = match counts {
-                Some(_) => at.emit(Gather { axis: 0 }, &[all.corners, places])?,
-                // They stay sequences of the images.
+                Some(_) => {
+                    let corners = at.emit(Gather { axis: 0 }, &[all.corners, places])?;
+                    at.sequences_of_images(corners, number)?
+                }
                 None => {
                     let tokens = at.ty(boxes).rows.and_then(|rows| at.draft.program.rows_of_sequences(rows));
                     let Some(rows) = tokens else { return Ok(false) };
@@ -151,8 +153,7 @@ impl Reading<'_, '_> {
         let images = at.emit(Gather { axis: 0 }, &[images, by_image])?;
         let corners = at.emit(Gather { axis: 0 }, &[corners, order])?;
         let counts = at.counts(images, &count)?;
-        let counts = at.with_rows(counts)?;
-        let corners = at.sequences_of([corners], Some(counts))?.map_or(corners, |[corners]| corners);
+        let corners = at.sequences_of_images(corners, counts)?;
         let counts = at.emit(Cast { dtype: DType::I32 }, &[counts])?;
         self.named_value(one(desc.output("FpnRois"), "FpnRois")?, corners)?;
         match desc.output("RoisNum") {
@@ -197,6 +198,12 @@ impl At<'_> {
         let area = self.binary(BinaryKind::Mul, width, height)?;
         let area = self.emit(Select, &[has_area, area, zero])?;
         self.emit(Unary::of(UnaryKind::Sqrt), &[area])
+    }
+
+    /// Boxes in the order of their images as sequences of these, if it is known how many images there are.
+    fn sequences_of_images(&mut self, corners: VarId, counts: VarId) -> Result<VarId, Fault> {
+        let counts = self.with_rows(counts)?;
+        Ok(self.sequences_of([corners], Some(counts))?.map_or(corners, |[corners]| corners))
     }
 
     /// Tokens that are chosen while a program runs as an axis, whose size is one like any other.
