@@ -401,7 +401,7 @@ def boxes_with_counts(fed):
     levels, restore, number = paddle.vision.ops.distribute_fpn_proposals(rois, 2, 4, 3, 60, rois_num=counts)
     back = paddle.gather(paddle.concat(levels), paddle.reshape(restore, [-1]))
     # It joins the sequences, too, which ours are no longer.
-    back = paddle.matmul(paddle.reshape(paddle.arange(18, dtype="float32"), [2, 9]), back)
+    back = rois + back
     best = paddle.max(scores, 1, keepdim=True)
     helper = LayerHelper("collect_fpn_proposals")
     collected = {slot: helper.create_variable_for_type_inference(kind) for slot, kind in (("FpnRois", "float32"), ("RoisNum", "int32"))}
