@@ -415,8 +415,8 @@ def boxes_with_counts(fed):
     )
     outputs = {"Out": "float32", "Index": "int32", "NmsRoisNum": "int32"}
     kept = operator("multiclass_nms3", {"BBoxes": each, "Scores": scores, "RoisNum": counts}, outputs, **attributes)
-    # Ours are sequences of the images.
-    kept = [paddle.reshape(value, [-1]) for value in kept]
+    # Ours are sequences of the images, and none where they are joined.
+    kept = [paddle.concat([value, value]) for value in kept]
     return [*levels, *number, restore, back, *collected.values(), *kept]
 
 
