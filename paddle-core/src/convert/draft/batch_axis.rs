@@ -8,14 +8,15 @@
 use super::{At, Draft};
 use crate::convert::error::Fault;
 use crate::ops::{AxisToRows, Op, RowsToAxis, Transpose};
-use crate::program::{Dim, Mark, Type, VarId};
+use crate::program::{Dim, Mark, RowOrigin, Type, VarId};
 
 /// The rows that are an ordinary axis of what an operator reads.
 #[derive(Clone, Copy, PartialEq)]
 pub(in crate::convert) enum Merged {
     None,
+    /// Those of the batch, and those that values without rows got.
     Batch,
-    /// Those of the batch, and tokens: joined with others, they are sequences no longer.
+    /// All of these, and tokens: joined with others, they are sequences no longer.
     Tokens,
 }
 
@@ -23,8 +24,11 @@ impl Draft {
     /// Whether values of a type are read with their rows as an axis.
     pub(in crate::convert) fn is_merged(&self, ty: &Type, merged: Merged) -> bool {
         let Some(rows) = ty.rows.filter(|_| merged != Merged::None) else { return false };
-        let is_token = merged == Merged::Tokens && self.program.rows_of_whole_sequences(rows).is_some();
-        is_token || self.batch == Some(rows)
+        match self.program.row_space(rows).origin {
+            RowOrigin::Fixed(_) => true,
+            _ if self.batch == Some(rows) => true,
+            _ => merged == Merged::Tokens && self.program.rows_of_whole_sequences(rows).is_some(),
+        }
     }
 
     /// Takes back what an attempt to read an operator has appended.
