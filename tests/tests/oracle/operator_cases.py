@@ -15,6 +15,7 @@ from paddle import static
 from paddle.base import core
 from paddle.base.layer_helper import LayerHelper
 
+import sequence_models
 import tensor_cases
 
 random = np.random.RandomState(0)
@@ -450,6 +451,8 @@ def sequences_side_by_side(fed):
 
 
 tensor_cases.registered(case)
+for build in sequence_models.MODELS:
+    case(build)
 
 
 def write(folder, name, build):

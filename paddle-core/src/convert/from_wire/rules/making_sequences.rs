@@ -3,8 +3,8 @@
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::ops::{
     BinaryKind, Cast, Compare, CompareKind, CumSum, Fill, Gather, Logical, LogicalKind, Number, Reduce,
-    ReduceKind, Reshape, RowsToAxis, SequenceExpandAs, SequenceLength, SequencePad, SequenceRange,
-    made_sequences,
+    ReduceKind, Reshape, RowNumbers, RowsToAxis, SequenceExpandAs, SequenceLength, SequencePad,
+    SequenceRange, Transpose, Unfold, made_sequences,
 };
 use crate::program::{DType, Dim, RowsId, Type, VarId};
 
@@ -158,6 +158,34 @@ impl Reading<'_, '_> {
         let Some(length) = self.as_numbers(length, of)? else { return Ok(false) };
         let rows = self.reader.draft.program.create_tokens("unpad", of);
         let tokens = made_sequences::unpad((x, rows), length, |op, inputs| self.emit(op, inputs))?;
+        self.give(tokens)
+    }
+
+    /// The windows of each image as a sequence, row by row.
+    pub(super) fn im2sequence(&mut self) -> Result<bool, ConvertError> {
+        let (x, desc) = (self.input("X")?, self.desc);
+        if self.has(&["Y"]) {
+            return self.lacks("the images have sizes of their own");
+        }
+        let numbers = |name: &'static str| desc.attr_longs(name);
+        let pair = |numbers: &[i64]| <[i64; 2]>::try_from(numbers).ok();
+        let (kernel, strides) = (numbers("kernels")?, numbers("strides")?);
+        let kernel = kernel.as_deref().and_then(pair);
+        let strides = strides.as_deref().map_or(Some([1; 2]), pair);
+        let paddings = numbers("paddings")?.map_or(Some([0; 4]), |all| <[i64; 4]>::try_from(&all[..]).ok());
+        let (Some(kernel_sizes), Some(strides), Some(paddings)) = (kernel, strides, paddings) else {
+            return self.lacks("its windows are not of two sizes, or its paddings not of four sides");
+        };
+        let mut at = self.at();
+        let Some(x) = at.along_rows(x)? else { return self.lacks("the number of images is not known") };
+        let columns = at.emit(Unfold { kernel_sizes, strides, paddings, dilations: [1; 2] }, &[x])?;
+        let windows = at.emit(Transpose { perm: vec![0, 2, 1] }, &[columns])?;
+        let Some(rows) = at.ty(windows).rows else { return Ok(false) };
+        let count = at.size_as(&at.ty(windows).dims[0].clone(), DType::I64)?;
+        let count = at.shaped(count, Vec::new())?;
+        let of_row = at.emit(Fill::zeros(RowNumbers::of(rows).ty), &[])?;
+        let count = at.binary(BinaryKind::Add, of_row, count)?;
+        let Some(tokens) = at.first_of_each(windows, count, "windows")? else { return Ok(false) };
         self.give(tokens)
     }
 

@@ -265,6 +265,7 @@ fn rule(name: &str) -> Option<Rule> {
         "crop" | "crop_tensor"                                              => |x| x.crop(),
         "distribute_fpn_proposals"                                          => |x| x.distribute_proposals(),
         "collect_fpn_proposals"                                             => |x| x.collect_proposals(),
+        "im2sequence"                                                       => |x| x.im2sequence(),
         "beam_search"                                                       => |x| x.beam_search(),
         "beam_search_decode"                                                => |x| x.beam_search_decode(),
         "gather_tree"                                                       => |x| x.gather_tree(),
