@@ -18,13 +18,12 @@ use paddle::core::ops::Program;
 use paddle::core::passes::test_mode::test_mode;
 use paddle::core::plan::Backend;
 use paddle::core::program::{Role, VarId};
-use paddle::core::wire::ProgramDesc;
 use paddle::language::{Options, compile_all, decompile, networks_of};
 use paddle_kernels::reference::Reference;
 use support::cut::{Arrays, Cut, Uncut, role};
-use support::npz;
+use support::op_case::{OpCase, cases_of};
 use support::runner::Runner;
-use support::tensor::{Tensor, Values};
+use support::tensor::Tensor;
 
 const RTOL: f64 = 1e-4;
 const ATOL: f64 = 1e-5;
@@ -41,33 +40,7 @@ enum Outcome {
     Failed(String),
 }
 
-/// A program and what it computed.
-struct Case {
-    desc: ProgramDesc,
-    arrays: Arrays,
-}
-
-impl Case {
-    fn read(folder: &Path, name: &str) -> Case {
-        let bytes = std::fs::read(folder.join(format!("{name}.pdprogram"))).expect("a program");
-        let desc = ProgramDesc::decode(&bytes).expect("it is a program");
-        Case { desc, arrays: npz::read(&folder.join(format!("{name}.npz"))) }
-    }
-
-    /// The arrays of this kind, by the names of their variables.
-    fn arrays(&self, kind: &str) -> Arrays {
-        let mine = self.arrays.iter().filter_map(|(key, array)| Some((key.strip_prefix(kind)?, array)));
-        let with_offsets = |(name, array): (&str, &Tensor)| {
-            let levels = (0..).map_while(|level| self.arrays.get(&format!("lod|{level}|{name}")));
-            let array = levels.fold(array.clone(), |array, offsets| match &offsets.values {
-                Values::I64(offsets) => array.with_offsets(offsets),
-                other => panic!("offsets of `{name}` are {other:?}"),
-            });
-            (name.to_string(), array)
-        };
-        mine.map(with_offsets).collect()
-    }
-
+impl OpCase {
     fn check<B: Backend + Clone>(&self, backend: &B) -> Result<Outcome, String> {
         let (inputs, expected) = (self.arrays("in|"), self.arrays("out|"));
         let names = |arrays: &Arrays| arrays.keys().cloned().collect();
@@ -114,7 +87,7 @@ impl Case {
 }
 
 /// How a case goes on a backend; a panic is a failure.
-fn outcome<B: Backend + Clone>(case: &Case, backend: &B) -> Outcome {
+fn outcome<B: Backend + Clone>(case: &OpCase, backend: &B) -> Outcome {
     match catch_unwind(AssertUnwindSafe(|| case.check(backend))) {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(difference)) => Outcome::Failed(difference),
@@ -140,13 +113,6 @@ fn names(set: &BTreeSet<String>) -> String {
     set.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// The names of the cases in a folder.
-fn cases_of(folder: &Path) -> BTreeSet<String> {
-    let files = std::fs::read_dir(folder).expect("a folder").map(|file| file.expect("a file").path());
-    let programs = files.filter(|path| path.extension().is_some_and(|extension| extension == "pdprogram"));
-    programs.map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned()).collect()
-}
-
 #[test]
 fn table() {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/paddle/op_cases");
@@ -162,7 +128,7 @@ fn table() {
     let (mut table, mut failures, mut skipped) = (String::new(), Vec::new(), Vec::new());
     let mut passed = 0;
     for name in &cases {
-        let case = Case::read(&folder, name);
+        let case = OpCase::read(&folder, name);
         let result = match worse(outcome(&case, &Reference::single()), outcome(&case, &cpu)) {
             Outcome::Passed(worst) => format!("passed, {worst:.1e}"),
             Outcome::Shapes => "passed, shapes only: it draws random numbers".to_string(),
@@ -217,7 +183,7 @@ fn cases_that_are_kept() {
     let cases = cases_of(&folder);
     assert_eq!(cases.len(), 80);
     for name in &cases {
-        let case = Case::read(&folder, name);
+        let case = OpCase::read(&folder, name);
         match worse(outcome(&case, &Reference::single()), outcome(&case, &cpu)) {
             Outcome::Passed(_) => {}
             Outcome::Shapes => panic!("{name} draws nothing"),
@@ -237,7 +203,7 @@ fn recurrent_units_along_sequences() {
     }
     let cpu = Cpu::new().expect("a processor");
     for name in ["rnn_gru", "rnn_lstm", "rnn_lstm_seqlen", "rnn_simple"] {
-        let mut case = Case::read(&folder, name);
+        let mut case = OpCase::read(&folder, name);
         for var in case.desc.blocks[0].vars.iter_mut().filter(|var| ["x", "sl"].contains(&var.name.as_str()))
         {
             var.r#type.lod_tensor.as_mut().expect("it is a tensor").tensor.dims[0] = -1;
@@ -263,7 +229,7 @@ fn as_source() {
     let cases = cases_of(&folder);
     let (mut unprinted, mut failures, mut same) = (String::new(), Vec::new(), 0);
     for name in &cases {
-        let case = Case::read(&folder, name);
+        let case = OpCase::read(&folder, name);
         let printed = match catch_unwind(AssertUnwindSafe(|| case.check_source())) {
             Ok(printed) => printed,
             Err(panic) => Err(panic.downcast_ref::<String>().cloned().unwrap_or_default()),
@@ -283,7 +249,7 @@ fn as_source() {
     assert!(unprinted == golden, "if it should be, run with UPDATE_GOLDEN=1\n{unprinted}");
 }
 
-impl Case {
+impl OpCase {
     /// Prints the forward part as source, and compares what both compute. Returns why it cannot be printed.
     fn check_source(&self) -> Result<Option<String>, String> {
         let (inputs, expected) = (self.arrays("in|"), self.arrays("out|"));

@@ -3,6 +3,8 @@
 //! Runs with `PADDLE_ORACLE=1`, and `PADDLE_PYTHON` set to a Python interpreter that has `paddlepaddle==2.6.2` and
 //! `numpy<2`; what is exported to ONNX, with `PADDLE_ONNX_PYTHON` set to one that has `onnxruntime`.
 
+#[path = "oracle/cases.rs"]
+mod cases;
 #[path = "../../paddle-kernels/tests/backends/draw.rs"]
 #[expect(dead_code, reason = "the tests of backends use the rest")]
 mod draw;

@@ -467,6 +467,21 @@ fn forms_for_the_default_predictor() {
     of_lines("x: f32[_]", &root("f32"), "elementwise_add sqrt");
     of_lines("x: f64[_]", &root("f64"), "elementwise_add assign sqrt");
     is("x: f64[_]", "f64[_] = sqrt(x)", "sqrt");
+    // Lists of doubles are sums of lists in single precision.
+    let list = |values: &str| {
+        format!("v: f64[2] = assign_value(values=[{values}])\n    y: f64[_, 2] = elementwise_add(x, v)")
+    };
+    of_lines("x: f64[_, 2]", &list("0.5, -3.0"), "assign_value cast elementwise_add");
+    of_lines("x: f64[_, 2]", &list("0.5, 1e-400"), "assign_value cast elementwise_add");
+    let three = "assign_value cast assign_value cast elementwise_add assign_value cast elementwise_add elementwise_add";
+    of_lines("x: f64[_, 2]", &list("0.1, 16777217.0"), three);
+    of_lines("x: f64[_, 2]", &list("1.0, 1e300"), "assign_value elementwise_add");
+    is(
+        "x: bool[_, 3], i: i64[_, 2]",
+        "bool[_, 2] = take_along_axis(x, i, axis=1)",
+        "cast take_along_axis cast",
+    );
+    is("x: f32[5, 3], i: i64[_, 2]", "f32[_, 2, 3] = gather(x, i, axis=0)", "reshape2 gather reshape2");
     // What follows from no input is not computed when the model is loaded.
     is("", "f64[] = fill_constant(value=0.5)", "fill_constant assign fill_constant while assign assign");
     let share = "v: f32[@, 1], i: i64[@, 1] = top_k_v2(x, k=1, axis=1)

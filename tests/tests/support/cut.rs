@@ -28,7 +28,7 @@ pub(crate) enum Uncut {
 /// A program, and what its outputs are called.
 pub(crate) struct Part {
     pub(crate) program: Program,
-    outputs: Vec<String>,
+    pub(crate) outputs: Vec<String>,
 }
 
 /// The two parts.
@@ -108,6 +108,17 @@ fn read(mut desc: ProgramDesc, fed: &BTreeSet<String>, fetched: Vec<String>) -> 
     })?;
     let missing = foreign(&program);
     if missing.is_empty() { Ok(Part { program, outputs: fetched }) } else { Err(Uncut::Needs(missing)) }
+}
+
+/// The forward part of a program that is fed `inputs`, of which `wanted` is fetched.
+pub(crate) fn forward(
+    desc: &ProgramDesc,
+    inputs: &BTreeSet<String>,
+    wanted: &BTreeSet<String>,
+) -> Result<Part, Uncut> {
+    let forward = part(desc, &[Role::Forward, Role::Loss]);
+    let computed = all_written(&forward);
+    read(forward, inputs, wanted.intersection(&computed).cloned().collect())
 }
 
 impl Cut {

@@ -5,5 +5,6 @@
 pub(crate) mod cut;
 pub(crate) mod feeding;
 pub(crate) mod npz;
+pub(crate) mod op_case;
 pub(crate) mod runner;
 pub(crate) mod tensor;

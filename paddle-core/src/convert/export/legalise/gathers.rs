@@ -26,6 +26,10 @@ impl Legaliser<'_> {
         if let (Some(rows), true) = (x.rows, index.rows.is_some()) {
             return self.gather_in_rows(at, operator, rows);
         }
+        let Op::Gather(Gather { axis }) = &operator.op else { return Ok(()) };
+        if x.rows.is_none() && *axis == 0 {
+            return self.gather_from_front(at, operator);
+        }
         let all = index.dims.iter().try_fold(Dim::from(1), |product, dim| &product * dim);
         let Some(count) = all.ok().and_then(|all| all.constant()).filter(|_| index.rows.is_none()) else {
             return self.refuse(operator, "of numbers with rows, each row may have one");
@@ -34,7 +38,6 @@ impl Legaliser<'_> {
         let mut inputs = self.names(&operator.inputs);
         inputs[1] = self.reshaped(at, operator, inputs[1].clone(), index, &list)?;
         let out = program.ty(operator.outputs[0]);
-        let Op::Gather(Gather { axis }) = &operator.op else { return Ok(()) };
         let place = *axis as usize - usize::from(x.rows.is_some());
         let mut flat = out.clone();
         flat.dims.splice(place..place + index.dims.len(), [Dim::from(count)]);
@@ -42,6 +45,25 @@ impl Legaliser<'_> {
         let desc = describe(&operator.op, &inputs, std::slice::from_ref(&taken), &[x, &list]);
         self.push(at, desc);
         let out = self.reshaped(at, operator, taken, &flat, out)?;
+        self.names.insert(operator.outputs[0], out);
+        Ok(())
+    }
+
+    /// Along the first axis, by numbers in any shape, which may have rows.
+    fn gather_from_front(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let [x, index] = [0, 1].map(|k| program.ty(operator.inputs[k]));
+        let out = program.ty(operator.outputs[0]);
+        let unknown = wire_dims(out).into_iter().filter(|&size| size == -1).count();
+        let Some(shape) = small(&wire_dims(out)).filter(|_| unknown <= 1) else {
+            return self.refuse(operator, "only one size of what is gathered may be unknown");
+        };
+        let [name, numbers] = [0, 1].map(|k| self.name(operator.inputs[k]));
+        let numbers = self.reshaped_to(at, numbers, index, &list(index.dtype), vec![-1]);
+        let rest = x.dims[1..].iter().cloned();
+        let listed = Type { dims: std::iter::once(Dim::from(-1)).chain(rest).collect(), ..x.clone() };
+        let taken = self.take(at, name, numbers, &listed, "gather");
+        let out = self.reshaped_to(at, taken, &listed, out, shape);
         self.names.insert(operator.outputs[0], out);
         Ok(())
     }

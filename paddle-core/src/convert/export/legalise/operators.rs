@@ -76,6 +76,8 @@ impl Legaliser<'_> {
             Op::Transpose(_) => self.transpose(at, operator),
             Op::Fill(op) => self.constant_of(at, operator, op),
             Op::Gather(_) => self.gather_by_list(at, operator),
+            Op::AssignValue(op) => self.listed(at, operator, op),
+            Op::TakeAlongAxis(_) => self.taken(at, operator),
             Op::OneHot(op) => self.one_hot(at, operator, op),
             Op::Range(op) => self.range(at, operator, op),
             Op::Tile(op) => self.tile(at, operator, &op.repeat_times),

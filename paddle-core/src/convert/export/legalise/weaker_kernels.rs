@@ -133,6 +133,60 @@ impl Legaliser<'_> {
         Ok(())
     }
 
+    /// Later releases do not read lists of doubles, so these are sums of lists in single precision, where that is the same.
+    pub(super) fn listed(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        op: &AssignValue,
+    ) -> Result<(), LegaliseError> {
+        if op.ty.dtype != DType::F64 {
+            return self.same(at, operator);
+        }
+        let (mut rest, mut parts): (Vec<f64>, Vec<Vec<Number>>) =
+            (op.values.iter().map(|value| value.as_f64()).collect(), Vec::new());
+        // Three parts of 24 bits are more than a double has.
+        while parts.is_empty() || (parts.len() < 3 && rest.iter().any(|rest| *rest != 0.0)) {
+            let part: Vec<f64> = rest.iter().map(|&rest| f64::from(rest as f32)).collect();
+            for (rest, part) in rest.iter_mut().zip(&part) {
+                *rest -= part;
+            }
+            parts.push(part.into_iter().map(Number::Float).collect());
+        }
+        // What is infinite, or too small for a part, leaves a rest.
+        if rest.iter().any(|rest| *rest != 0.0) {
+            return self.same(at, operator);
+        }
+        let ty = op.ty.with_dtype(DType::F32);
+        let mut sum: Option<String> = None;
+        for values in parts {
+            let part = self.emit(at, AssignValue { values, ty: ty.clone() }, &[], &ty);
+            let part = self.cast(at, part, &ty, DType::F64);
+            sum = Some(match sum {
+                Some(others) => self.emit(at, Binary { kind: BinaryKind::Add }, &[&others, &part], &op.ty),
+                None => part,
+            });
+        }
+        self.names.extend(sum.map(|sum| (operator.outputs[0], sum)));
+        Ok(())
+    }
+
+    /// PaddlePaddle does not take truth values by their numbers along an axis, but numbers.
+    pub(super) fn taken(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let x = program.ty(operator.inputs[0]);
+        if x.dtype != DType::Bool {
+            return self.same(at, operator);
+        }
+        let out = program.ty(operator.outputs[0]).with_dtype(DType::I32);
+        let [name, numbers] = [0, 1].map(|k| self.name(operator.inputs[k]));
+        let as_number = self.cast(at, name, x, DType::I32);
+        let taken = self.emit(at, operator.op.clone(), &[&as_number, &numbers], &out);
+        let truth = self.cast(at, taken, &out, DType::Bool);
+        self.names.insert(operator.outputs[0], truth);
+        Ok(())
+    }
+
     /// Exclusive sums are inclusive ones minus the elements, as the real kernel reads elements again after it may have
     /// overwritten them.
     pub(super) fn sums(&mut self, at: usize, op: CumSum, x: String, ty: &Type) -> String {
