@@ -37,6 +37,7 @@
 //! | `sequence_positions.rs` | sequences of some of the rows |
 //! | `sizes.rs` | sizes that a batch or a run decides |
 //! | `branches.rs` | `if` |
+//! | `suppression.rs` | boxes that are kept of those that overlap |
 //! | `unread.rs` | what nothing reads |
 //! | `while_loop.rs`, `while_per_row.rs`, `for_per_row.rs` | loops: on everything, on rows that leave one by one, along sequences |
 
@@ -53,6 +54,7 @@ mod sequence_positions;
 mod sequences;
 mod sizes;
 mod slices;
+mod suppression;
 mod unread;
 mod weaker_kernels;
 mod while_loop;

@@ -104,13 +104,14 @@ impl Legaliser<'_> {
                 operator,
                 "PaddlePaddle has no pairs of tokens; pad the sequences, and take `matmul`",
             ),
-            Op::Attend(_) | Op::AttendGrad(_) => {
-                self.refuse(operator, "attention in one operator is for devices; export the network as it was written")
-            }
-            Op::NonMaxSuppression(_) | Op::DecayedScores(_) => self.refuse(
+            Op::Attend(_) | Op::AttendGrad(_) => self.refuse(
                 operator,
-                "PaddlePaddle's suppression gives the boxes that are kept, not their numbers or scores class by class",
+                "attention in one operator is for devices; export the network as it was written",
             ),
+            Op::NonMaxSuppression(op) => self.suppression(at, operator, op),
+            Op::DecayedScores(_) => {
+                self.refuse(operator, "PaddlePaddle gives the boxes that are kept, not the scores of all")
+            }
             Op::Outside(_) => self.refuse(operator, "its value is bound when the network is made"),
             Op::Custom(_) => {
                 self.refuse(operator, "it is an operator of your own, which PaddlePaddle does not have")
@@ -311,7 +312,7 @@ impl Legaliser<'_> {
     }
 
     /// The variable in which PaddlePaddle keeps the earlier shape, for a gradient.
-    fn xshape(&mut self, at: usize, operator: &str, from: &Type) -> String {
+    pub(super) fn xshape(&mut self, at: usize, operator: &str, from: &Type) -> String {
         let old = Type { rows: None, dims: from.dims.clone(), ..*from };
         self.declare(at, &format!("{operator}.xshape"), &old)
     }
