@@ -52,6 +52,7 @@ pub(in crate::convert) fn enlarged(size: &Dim, more: i64) -> Result<Dim, Fault> 
     (size + &Dim::from(more)).map_err(|_| size_overflows())
 }
 
+#[cfg(feature = "read")]
 fn size_overflows() -> Fault {
     Fault::Size { message: "a value would be of a size that overflows".into() }
 }
