@@ -26,6 +26,9 @@ impl Workloads {
             ["bench", "--bench", "workloads", "--no-run", "--message-format", "json-render-diagnostics"];
         let mut command = Command::new(cargo);
         command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).stderr(Stdio::inherit());
+        if cfg!(feature = "models") {
+            command.args(["--features", "models"]);
+        }
         let output = command.output().map_err(|error| format!("cargo cannot be run: {error}"))?;
         if !output.status.success() {
             return Err("the benchmark `workloads` cannot be built".to_string());

@@ -394,6 +394,19 @@ def distribute_of_sequences(fed):
 
 
 @case
+def collect_of_sequences(fed):
+    """The best boxes of two levels, which are sequences of the images."""
+    levels = [[0, 3, 4, 6], [0, 1, 4, 5]]
+    rois = [fed(f"boxes{k}", boxes(of[-1], 90.0), of) for k, of in enumerate(levels)]
+    scores = [fed(f"scores{k}", random.rand(of[-1], 1).astype("float32"), of) for k, of in enumerate(levels)]
+    helper = LayerHelper("collect_fpn_proposals")
+    found = helper.create_variable_for_type_inference("float32")
+    inputs = {"MultiLevelRois": rois, "MultiLevelScores": scores}
+    helper.append_op(type="collect_fpn_proposals", inputs=inputs, outputs={"FpnRois": [found]}, attrs={"post_nms_topN": 7})
+    return [found]
+
+
+@case
 def boxes_with_counts(fed):
     """The boxes of three images one after another, as many as counts say: to their levels and back, collected, suppressed."""
     of = boxes(9, 200.0)

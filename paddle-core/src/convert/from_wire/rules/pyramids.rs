@@ -107,17 +107,21 @@ impl Reading<'_, '_> {
         let counts = self.inputs("MultiLevelRoIsNum")?;
         let attribute = "post_nms_topN";
         let most = desc.attr_long(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
-        if boxes.is_empty() || boxes.len() != scores.len() || counts.len() != boxes.len() {
-            return self.lacks("it is not known how many boxes of each level an image has");
+        if boxes.is_empty()
+            || boxes.len() != scores.len()
+            || (!counts.is_empty() && counts.len() != boxes.len())
+        {
+            return self.lacks("it does not have scores and counts for each level");
         }
         let mut parts = [Vec::new(), Vec::new(), Vec::new()];
         let mut count = None;
         for (k, &of_level) in boxes.iter().enumerate() {
             let mut at = self.at();
-            let Some(all) = at.boxes(of_level, Some(counts[k]))? else {
+            let Some(all) = at.boxes(of_level, counts.get(k).copied())? else {
                 return self.lacks("it is not known which images its boxes are in");
             };
-            let score = at.as_list(scores[k])?;
+            let score = at.tokens_as(scores[k], of_level)?.unwrap_or(scores[k]);
+            let score = at.as_list(score)?;
             let number = at.ty(all.images).dims.clone();
             let score = at.shaped(score, number)?;
             for (parts, value) in parts.iter_mut().zip([all.corners, score, all.images]) {
