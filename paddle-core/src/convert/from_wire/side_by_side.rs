@@ -25,9 +25,10 @@ impl Reading<'_, '_> {
         }
         self.reader.take_back(before);
         let lack = self.lack.take();
-        let again = if self.align()? { rule(self) } else { Ok(false) };
-        if let Ok(true) = again {
-            return again;
+        if let Ok(true) = self.align()
+            && let Ok(true) = rule(self)
+        {
+            return Ok(true);
         }
         self.reader.take_back(before);
         self.lack = lack;
