@@ -169,7 +169,7 @@ fn disturb(job: &mut Job<'_>, site: &Site, fault: Fault, rank: usize, time: Dura
             match fault {
                 Fault::Partition => site.lose(rank, 1.0),
                 Fault::Loss => site.lose(rank, 0.05),
-                _ => site.shape(rank, "2mbit"),
+                _ => site.shape(rank, 2.0),
             }
             job.watch_for(time);
             site.heal(rank);

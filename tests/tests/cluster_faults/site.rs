@@ -90,9 +90,11 @@ impl Site {
     }
 
     /// Lets so many megabits a second through from and to a host.
-    pub(crate) fn shape(&self, host: usize, rate: &str) {
+    pub(crate) fn shape(&self, host: usize, megabits: f64) {
         let prefix = self.prefix.as_ref().unwrap();
-        let shape = format!("root tbf rate {rate} burst 32kb latency 200ms");
+        // What is sent at once is up to 64 KiB; where less may pass at once, the kernel cuts it into packets, which takes its time.
+        let burst = (megabits * 1e6 / 8.0 * 0.002).max(32e3);
+        let shape = format!("root tbf rate {megabits}mbit burst {burst:.0}b latency 200ms");
         self.on(host, &format!("tc qdisc add dev wire {shape}"));
         run(&format!("ip netns exec {prefix}hub tc qdisc add dev port{host} {shape}")).unwrap();
     }
