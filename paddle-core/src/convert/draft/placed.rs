@@ -3,7 +3,7 @@
 use super::{At, Tried, positions_of};
 use crate::convert::error::Fault;
 use crate::ops::{
-    BinaryKind, Cast, Compare, CompareKind, Concat, Fill, Gather, Number, Range, Reduce, ReduceKind, Reshape,
+    BinaryKind, Cast, Compare, CompareKind, Concat, Fill, Gather, Number, Reduce, ReduceKind, Reshape,
     Select, Slice, TakeAlongAxis, TakeAlongAxisGrad, Transpose,
 };
 use crate::program::{DType, Dim, Type, VarId};
@@ -141,8 +141,7 @@ impl At<'_> {
             other.insert(other.len() - 1, Dim::from(1));
             let (own, other) = (self.shaped(last, own)?, self.shaped(last, other)?);
             let same = self.emit(Compare { kind: CompareKind::Equal }, &[own, other])?;
-            let list = Type { dtype: DType::I64, rows: None, dims: vec![count.clone()] };
-            let numbers = self.emit(Range { start: Number::Int(0), step: Number::Int(1), ty: list }, &[])?;
+            let numbers = self.count_to(count.clone())?;
             let column = self.shaped(numbers, vec![count, Dim::from(1)])?;
             let is_later = self.emit(Compare { kind: CompareKind::LessThan }, &[column, numbers])?;
             let replaced =

@@ -5,9 +5,9 @@ use crate::convert::from_onnx::node::{Given, Node};
 use crate::convert::types::{is_small_product, product};
 use crate::ops::{
     Binary, BinaryKind, Cast, Compare, CompareKind, Concat, Fill, Gather, GatherNd, LookupTable, Number,
-    OneHot, Range, Scale, ScatterNdAdd, Select, TakeAlongAxis, Transpose,
+    OneHot, Scale, ScatterNdAdd, Select, TakeAlongAxis, Transpose,
 };
-use crate::program::{DType, Definition, Dim, Type, VarId};
+use crate::program::{DType, Definition, Dim, VarId};
 
 impl Node<'_, '_> {
     /// Indices, which count from the end if they are negative. Ours do not: where they are known, they are changed here.
@@ -106,8 +106,7 @@ impl Node<'_, '_> {
 
     /// The number of each element along an axis of these dimensions.
     fn numbers_along(&mut self, dims: &[Dim], axis: usize) -> Result<VarId, Fault> {
-        let ty = Type { dtype: DType::I64, rows: None, dims: vec![dims[axis].clone()] };
-        let numbers = self.emit(Range { start: Number::Int(0), step: Number::Int(1), ty }, &[])?;
+        let numbers = self.at().count_to(dims[axis].clone())?;
         let mut alone = vec![Dim::from(1); dims.len()];
         alone[axis] = dims[axis].clone();
         let numbers = self.reshaped(numbers, alone)?;

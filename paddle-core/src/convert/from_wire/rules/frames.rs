@@ -4,8 +4,8 @@ use crate::convert::draft::{MOST_POSITIONS, positions_of};
 use crate::convert::from_wire::{ConvertError, Fault, Reading};
 use crate::convert::types::product;
 use crate::ops::{
-    AssignValue, BinaryKind, Cast, Compare, CompareKind, Concat, Fill, Gather, Number, Range, Select,
-    Transpose, Unfold, UnfoldGrad,
+    AssignValue, BinaryKind, Cast, Compare, CompareKind, Concat, Fill, Gather, Number, Select, Transpose,
+    Unfold, UnfoldGrad,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -30,8 +30,7 @@ impl Reading<'_, '_> {
             return self.lacks("it shifts more channels than there are");
         }
         let mut at = self.at();
-        let list = Type { dtype: DType::I64, rows: None, dims: vec![ty.dims[0].clone()] };
-        let step = at.emit(Range { start: Number::Int(0), step: Number::Int(1), ty: list }, &[])?;
+        let step = at.count_to(ty.dims[0].clone())?;
         let one = Type::new(DType::I64, [1]);
         let count = at.emit(AssignValue { values: vec![Number::Int(steps)], ty: one }, &[])?;
         let within = at.binary(BinaryKind::Mod, step, count)?;

@@ -4,10 +4,10 @@ use crate::convert::dialect::DIMS;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::{dtype, parse_dim};
 use crate::ops::{
-    Auc, Cast, Concat, CumSum, Fill, Gather, GatherGrad, GatherNd, Number, OneHot, Range, Reshape, Scatter,
-    ScatterNdAdd, TakeAlongAxis, TakeAlongAxisGrad, TopK,
+    Auc, Cast, Concat, CumSum, Fill, Gather, GatherGrad, GatherNd, OneHot, Reshape, Scatter, ScatterNdAdd,
+    TakeAlongAxis, TakeAlongAxisGrad, TopK,
 };
-use crate::program::{DType, Dim, Type, VarId};
+use crate::program::{DType, Dim, VarId};
 use crate::wire::VarKind;
 
 impl Reading<'_, '_> {
@@ -273,8 +273,7 @@ impl Reading<'_, '_> {
             return self.out(Gather { axis: 1 }, &[all, ids]);
         }
         // Without rows, a row is an index, too.
-        let list = Type { dtype: DType::I64, rows: None, dims: vec![ty.dims[0].clone()] };
-        let rows = self.emit(Range { start: Number::Int(0), step: Number::Int(1), ty: list }, &[])?;
+        let rows = self.at().count_to(ty.dims[0].clone())?;
         let rows = self.emit(Reshape { dims: of_ids.dims }, &[rows])?;
         let positions = self.emit(Concat { axis: 1 }, &[ids, rows])?;
         self.out(GatherNd, &[all, positions])

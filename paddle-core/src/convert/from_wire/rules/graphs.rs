@@ -4,8 +4,8 @@ use crate::convert::draft::{At, Tried};
 use crate::convert::from_wire::{ConvertError, Fault, Reading};
 use crate::convert::types::product;
 use crate::ops::{
-    BinaryKind, Cast, Compare, CompareKind, Fill, Gather, Matmul, Number, Range, Reduce, ReduceKind,
-    ScatterNdAdd, Select, SequenceRange,
+    BinaryKind, Cast, Compare, CompareKind, Fill, Gather, Matmul, Number, Reduce, ReduceKind, ScatterNdAdd,
+    Select, SequenceRange,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -135,8 +135,7 @@ impl At<'_> {
         let ty = self.ty(x).clone();
         let (count, dtype) = (self.ty(to).dims[0].clone(), ty.dtype);
         if matches!(kind, "MAX" | "MIN") {
-            let list = Type { dtype: DType::I64, rows: None, dims: vec![groups.clone()] };
-            let number = self.emit(Range { start: Number::Int(0), step: Number::Int(1), ty: list }, &[])?;
+            let number = self.count_to(groups.clone())?;
             let number = self.shaped(number, vec![groups.clone(), Dim::from(1)])?;
             let belongs = self.emit(Compare { kind: CompareKind::Equal }, &[number, to])?;
             return self.grouped_by(x, belongs, kind);

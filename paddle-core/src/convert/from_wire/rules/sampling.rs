@@ -3,7 +3,7 @@
 use crate::convert::draft::{At, Outside, Sampling};
 use crate::convert::from_wire::{ConvertError, Fault, Reading};
 use crate::convert::types::product;
-use crate::ops::{BinaryKind, Cast, Concat, Fill, Matmul, Number, Range, RowsToAxis, Transpose};
+use crate::ops::{BinaryKind, Cast, Concat, Fill, Matmul, Number, RowsToAxis, Transpose};
 use crate::program::{DType, Dim, Type, VarId};
 
 /// The most elements of a filter, each of which has places of its own.
@@ -208,8 +208,7 @@ impl At<'_> {
 
     /// 0, 1, 2, … along one of so many axes, which are no rows.
     fn counted(&mut self, size: &Dim, axis: usize, axes: usize, dtype: DType) -> Result<VarId, Fault> {
-        let list = Type { dtype: DType::I64, rows: None, dims: vec![size.clone()] };
-        let numbers = self.emit(Range { start: Number::Int(0), step: Number::Int(1), ty: list }, &[])?;
+        let numbers = self.count_to(size.clone())?;
         let numbers = self.emit(Cast { dtype }, &[numbers])?;
         let mut dims = vec![Dim::from(1); axes];
         dims[axis] = size.clone();

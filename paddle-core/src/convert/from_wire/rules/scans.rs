@@ -3,10 +3,8 @@
 use crate::convert::draft::Tried;
 use crate::convert::from_wire::{ConvertError, Reading, one};
 use crate::convert::types::{dtype, product};
-use crate::ops::{
-    BinaryKind, Cast, Compare, CompareKind, Fill, Number, Range, Select, Slice, Unary, UnaryKind,
-};
-use crate::program::{DType, Dim, Type, VarId};
+use crate::ops::{BinaryKind, Cast, Compare, CompareKind, Fill, Select, Slice, Unary, UnaryKind};
+use crate::program::{DType, Dim, VarId};
 use crate::wire::VarKind;
 
 /// What is smaller than any sum of exponentials, but not infinite.
@@ -88,8 +86,7 @@ impl Reading<'_, '_> {
             Err(lack) => return self.lacks(lack),
         };
         // The places at which an element reaches the extreme, of which the last one so far counts.
-        let list = Type::new(DType::I64, [size]);
-        let numbers = at.emit(Range { start: Number::Int(0), step: Number::Int(1), ty: list }, &[])?;
+        let numbers = at.count_to(Dim::from(size))?;
         let numbers = at.emit(Cast { dtype: DType::F64 }, &[numbers])?;
         let behind = std::iter::repeat_n(Dim::from(1), ty.rank() - axis - 1);
         let numbers = at.shaped(numbers, std::iter::once(Dim::from(size)).chain(behind).collect())?;

@@ -6,8 +6,8 @@ use crate::convert::draft::{MOST_POSITIONS, positions_of};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, THIRD_VERSION, one};
 use crate::convert::types::{is_small_product, parse_dim, product};
 use crate::ops::{
-    Assign, AssignValue, BinaryKind, Cast, Concat, Expand, Gather, Number, PadMode, Range, Reshape, Scale,
-    Slice, SliceGrad, Tile,
+    Assign, AssignValue, BinaryKind, Cast, Concat, Expand, Gather, Number, PadMode, Reshape, Scale, Slice,
+    SliceGrad, Tile,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -114,9 +114,8 @@ impl Reading<'_, '_> {
             if start.constant() == Some(0) && length == size {
                 continue;
             }
-            let list = Type { dtype: DType::I64, rows: None, dims: vec![length] };
             let mut at = self.at();
-            let mut places = at.emit(Range { start: Number::Int(0), step: Number::Int(1), ty: list }, &[])?;
+            let mut places = at.count_to(length)?;
             if start.constant() != Some(0) {
                 let start = at.size_as(&start, DType::I64)?;
                 places = at.binary(BinaryKind::Add, places, start)?;
@@ -369,8 +368,7 @@ impl Reading<'_, '_> {
     fn shifted_places(&mut self, size: Dim, shift: i64) -> Result<VarId, Fault> {
         let mut at = self.at();
         let count = at.size_as(&size, DType::I64)?;
-        let ty = Type { dtype: DType::I64, rows: None, dims: vec![size] };
-        let places = at.emit(Range { start: Number::Int(0), step: Number::Int(1), ty }, &[])?;
+        let places = at.count_to(size)?;
         let shift =
             at.emit(AssignValue { values: vec![Number::Int(shift)], ty: Type::new(DType::I64, [1]) }, &[])?;
         let places = at.binary(BinaryKind::Sub, places, shift)?;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::iteration_bound::Bound;
 use crate::convert::draft::At;
 use crate::convert::from_wire::Fault;
-use crate::ops::{BinaryKind, Concat, Fill, Gather, Number, Range};
+use crate::ops::{BinaryKind, Concat, Fill, Gather};
 use crate::program::{Answer, DType, Dim, Mark, SymbolId, Type, VarId};
 
 /// A variable, and one of its axes behind the rows.
@@ -182,8 +182,7 @@ impl<'a> Varying<'a> {
                 let zeros = at.emit(Fill::zeros(ty), &[])?;
                 let axis = (axis + rows) as i64;
                 let value = at.emit(Concat { axis }, &[value, zeros])?;
-                let ty = Type { dtype: DType::I64, rows: None, dims: vec![sizes.lengths[length].clone()] };
-                let numbers = at.emit(Range { start: Number::Int(0), step: Number::Int(1), ty }, &[])?;
+                let numbers = at.count_to(sizes.lengths[length].clone())?;
                 let numbers = at.binary(BinaryKind::Min, numbers, count)?;
                 values[place] = at.emit(Gather { axis }, &[value, numbers])?;
             }
