@@ -17,6 +17,7 @@ from paddle.base.layer_helper import LayerHelper
 
 import sequence_models
 import tensor_cases
+from building import CHUNKS, Fed, operator
 
 random = np.random.RandomState(0)
 CASES = {}
@@ -26,41 +27,6 @@ def case(build):
     """Registers a case: a function that appends an operator, and gives what is fed and what is compared."""
     CASES[build.__name__] = build
     return build
-
-
-class Fed:
-    """What a case is fed with."""
-
-    def __init__(self):
-        self.arrays, self.offsets = {}, {}
-
-    def __call__(self, name, array, *offsets, shape=None):
-        """Feeds an array whose rows are tokens, if there are offsets, those of the outer level first."""
-        array = np.asarray(array)
-        shape = shape or [-1, *array.shape[1:]]
-        self.arrays[name] = array
-        if offsets:
-            self.offsets[name] = list(offsets)
-        return static.data(name, shape, str(array.dtype), lod_level=len(offsets))
-
-    def tensors(self):
-        found = {}
-        for name, array in self.arrays.items():
-            tensor = core.LoDTensor()
-            tensor.set(array, paddle.CPUPlace())
-            if name in self.offsets:
-                tensor.set_lod(self.offsets[name])
-            found[name] = tensor
-        return found
-
-
-def operator(kind, inputs, outputs, **attributes):
-    """Appends an operator with these outputs, a type for each slot."""
-    helper = LayerHelper(kind)
-    found = {slot: helper.create_variable_for_type_inference(dtype) for slot, dtype in outputs.items()}
-    inputs = {slot: [value] for slot, value in inputs.items()}
-    helper.append_op(type=kind, inputs=inputs, outputs={slot: [value] for slot, value in found.items()}, attrs=attributes)
-    return list(found.values())
 
 
 def floats(*shape):
@@ -191,16 +157,6 @@ def decoding(name, lengths, labels, batch=-1, **attributes):
 
 decoding("viterbi_decode", [3, 1, 6, 4], 5, include_bos_eos_tag=True)
 decoding("viterbi_decode_without_ends", [2, 5, 5], 3, batch=3, include_bos_eos_tag=False)
-
-
-CHUNKS = {
-    "Precision": "float32",
-    "Recall": "float32",
-    "F1-Score": "float32",
-    "NumInferChunks": "int64",
-    "NumLabelChunks": "int64",
-    "NumCorrectChunks": "int64",
-}
 
 
 def chunks(scheme, tags, types, **attributes):

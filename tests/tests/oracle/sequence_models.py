@@ -6,6 +6,8 @@ import paddle.nn.functional as F
 from paddle import static
 from paddle.static import nn
 
+from building import CHUNKS, operator
+
 random = np.random.RandomState(0)
 OFFSETS = [0, 3, 4, 9, 11]
 INNER = [[0, 2, 3, 6], [0, 3, 4, 8, 9, 11, 14]]
@@ -17,16 +19,12 @@ def ids(bound, offsets=OFFSETS):
 
 def embedded(x, size, table=None, **attributes):
     """A vector for each id of a column."""
-    from operator_cases import operator
-
     table = table or static.create_parameter(size, "float32")
     return operator("lookup_table", {"Ids": x, "W": table}, {"Out": "float32"}, **attributes)[0]
 
 
 def recurrent(kind, x, size, **attributes):
     """`dynamic_lstm` or `dynamic_gru`, of which only the operator is left."""
-    from operator_cases import operator
-
     gates = {"lstm": 4, "gru": 3}[kind]
     inputs = {
         "Input": nn.fc(x, gates * size),
@@ -52,8 +50,6 @@ def trained(cost, *others):
 
 def labelled_roles(fed):
     """Eight inputs for each word, recurrent layers in both directions, a random field: `label_semantic_roles` of the book."""
-    from operator_cases import operator
-
     words = [fed(f"word{k}", ids(12), OFFSETS) for k in range(6)]
     predicate, mark = fed("predicate", ids(7), OFFSETS), fed("mark", ids(2), OFFSETS)
     of_words = [embedded(x, [12, 4]) for x in words]
@@ -142,8 +138,6 @@ def next_items(fed):
 
 def lexical_analysis(fed):
     """Two layers in both directions, and the chunks that are found."""
-    from operator_cases import CHUNKS, operator
-
     words, label = fed("words", ids(25), OFFSETS), fed("label", ids(5), OFFSETS)
     hidden = embedded(words, [25, 6])
     for _ in range(2):
@@ -193,8 +187,6 @@ def cut_and_joined(fed):
 
 def text_of_images(fed):
     """Columns of an image as a sequence, in both directions, aligned with labels."""
-    from operator_cases import operator
-
     image = fed("image", random.randn(3, 1, 8, 12).astype("float32"))
     label = fed("label", np.array([[1], [2], [2], [1], [3]], "int32"), [0, 2, 3, 5])
     maps = F.max_pool2d(nn.conv2d(image, 4, 3, padding=1, act="relu"), 2)
