@@ -364,7 +364,8 @@ def collect_of_sequences(fed):
 
 @case
 def boxes_with_counts(fed):
-    """The boxes of three images one after another, as many as counts say: to their levels and back, collected, suppressed."""
+    """The boxes of three images one after another, as many as counts say: to their levels and back, collected (of images without any
+    PaddlePaddle loses the count), suppressed."""
     of = boxes(9, 200.0)
     rois, counts = fed("boxes", of), fed("counts", np.array([3, 1, 5], "int32"), shape=[3])
     scores = fed("scores", random.rand(9, 3).astype("float32"))
@@ -377,7 +378,7 @@ def boxes_with_counts(fed):
     collected = {slot: helper.create_variable_for_type_inference(kind) for slot, kind in (("FpnRois", "float32"), ("RoisNum", "int32"))}
     inputs = {"MultiLevelRois": [rois, rois * 0.5], "MultiLevelScores": [best, best * 0.9], "MultiLevelRoIsNum": [counts, counts]}
     helper.append_op(
-        type="collect_fpn_proposals", inputs=inputs, outputs={slot: [value] for slot, value in collected.items()}, attrs={"post_nms_topN": 11}
+        type="collect_fpn_proposals", inputs=inputs, outputs={slot: [value] for slot, value in collected.items()}, attrs={"post_nms_topN": 17}
     )
     each = paddle.stack([rois, rois * 0.75, rois * 0.5], 1)
     attributes = dict(
