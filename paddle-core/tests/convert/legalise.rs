@@ -482,6 +482,15 @@ fn forms_for_the_default_predictor() {
         "cast take_along_axis cast",
     );
     is("x: f32[5, 3], i: i64[_, 2]", "f32[_, 2, 3] = gather(x, i, axis=0)", "reshape2 gather reshape2");
+    // Each box that PaddlePaddle keeps goes to the next place of its class in its image.
+    let kept = "slice fill_any_like concat slice fill_any_like concat multiclass_nms3 slice cast cast reshape2 reshape2 fill_constant \
+                elementwise_floordiv elementwise_mul elementwise_sub fill_constant elementwise_mul elementwise_add slice \
+                fill_any_like reshape2 fill_any_like reshape2 scatter_nd_add cumsum elementwise_sub gather cumsum elementwise_sub \
+                elementwise_sub fill_any_like tile fill_constant reshape2 elementwise_mul elementwise_add scatter reshape2 slice";
+    for rows in ["_", "3"] {
+        let boxes = format!("b: f32[{rows}, 5, 4], s: f32[{rows}, 2, 5]");
+        is(&boxes, &format!("i64[{rows}, 2, 5] = non_max_suppression(b, s, score_threshold=0.1)"), kept);
+    }
     // What follows from no input is not computed when the model is loaded.
     is("", "f64[] = fill_constant(value=0.5)", "fill_constant assign fill_constant while assign assign");
     let share = "v: f32[@, 1], i: i64[@, 1] = top_k_v2(x, k=1, axis=1)

@@ -34,11 +34,14 @@ impl Legaliser<'_> {
                 .refuse(operator, "PaddlePaddle limits how many boxes of all classes are kept, not of each");
         }
         // An image behind all others keeps its first box: what has no elements fails in PaddlePaddle's default predictor.
-        let more =
-            |ty: &Type| Type { rows: None, dims: [&[Dim::from(-1)], &ty.dims[..]].concat(), ..ty.clone() };
+        let more = |ty: &Type| {
+            let behind = &ty.dims[usize::from(ty.rows.is_none())..];
+            Type { rows: None, dims: [&[Dim::from(-1)], behind].concat(), ..ty.clone() }
+        };
+        let counts = op.score_threshold + op.score_threshold.abs().max(1.0);
         let (boxes_ty, scores_ty) = (more(&boxes), more(&scores));
         let names = [0, 1].map(|k| self.name(operator.inputs[k]));
-        let last = [(&boxes_ty, 0.0), (&scores_ty, op.score_threshold + 1.0)];
+        let last = [(&boxes_ty, 0.0), (&scores_ty, counts)];
         let [boxes, scores] = [0, 1].map(|k| {
             let (ty, value) = last[k];
             let first = Slice { axes: vec![0], starts: vec![0], ends: vec![1], strides: Vec::new() };
