@@ -95,11 +95,9 @@ pub(crate) fn table(site: &Site) {
             let [step, waited] = measure(site, rows, Some(rate)).map(|seconds| 1e3 * seconds);
             let bytes = ELEMENTS * size_of::<f32>() * TRAINERS as usize / SERVERS as usize;
             let way = 8e3 * bytes as f64 / (rate * 1e9);
-            let hidden = |visible: f64| 100.0 * (1.0 - visible / way);
-            let [by_waiting, by_step] = [hidden(waited), hidden(step - base)];
-            println!(
-                "| {rows} | {rate} | {step:.0} | {way:.0} | {waited:.0} | {by_waiting:.0} | {by_step:.0} |"
-            );
+            let hidden = |visible: f64, of: f64| 100.0 * (1.0 - visible / of);
+            let [values, both] = [hidden(waited, way), hidden(step - base, 2.0 * way)];
+            println!("| {rows} | {rate} | {step:.0} | {way:.0} | {waited:.0} | {values:.0} | {both:.0} |");
         }
     }
 }

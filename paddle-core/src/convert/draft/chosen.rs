@@ -38,7 +38,7 @@ impl At<'_> {
         self.emit(AxisToRows, &[value, like])
     }
 
-    /// How many of the truth values of each row hold: i64 `[rows]`.
+    /// How many of the truth values of each row hold, or of each place of the first axis: i64 `[rows]`.
     pub(in crate::convert) fn count_of(&mut self, truth: VarId) -> Result<VarId, Fault> {
         let ones = self.emit(Cast { dtype: DType::I64 }, &[truth])?;
         let axes = (1..self.ty(truth).rank() as i64).collect();

@@ -5,7 +5,7 @@ use super::row_spaces::Known;
 use super::sequence_positions::list;
 use super::{LegaliseError, Legaliser};
 use crate::convert::to_wire::operators::{describe, is_plain_gather};
-use crate::convert::types::{element, wire_dims};
+use crate::convert::types::wire_dims;
 use crate::ops::{
     AssignValue, Binary, BinaryKind, Fill, Gather, Interpolate, Number, Op, Operator, Transpose,
 };
@@ -225,10 +225,7 @@ impl Legaliser<'_> {
         let names = self.names(&operator.inputs);
         let [x, index, value] = &names[..] else { return Ok(()) };
         let out = self.program.ty(operator.outputs[0]);
-        let zeros = self.declare(at, "fill_any_like", out);
-        let fill = OpDesc::new("fill_any_like").with_input("X", [x]).with_output("Out", [&zeros]);
-        let fill = fill.with_attr(OpAttr::float("value", 0.0));
-        self.push(at, fill.with_attr(OpAttr::int("dtype", element(out.dtype).into())));
+        let zeros = self.filled_like(at, x.clone(), out, Number::Float(0.0));
         let put = OpDesc::new("put_along_axis").with_input("Input", [&zeros]).with_input("Index", [index]);
         let put =
             put.with_input("Value", [value]).with_output("Result", [self.define(at, operator.outputs[0])]);

@@ -400,4 +400,11 @@ impl Legaliser<'_> {
         fill.attrs.extend(fill_value(value));
         self.push(at, fill);
     }
+    /// A number in each place of a variable's shape.
+    pub(super) fn filled_like(&mut self, at: usize, x: String, ty: &Type, value: Number) -> String {
+        let fill = OpDesc::new("fill_any_like")
+            .with_attr(OpAttr::float("value", value.as_f64() as f32))
+            .with_attr(OpAttr::int("dtype", element(ty.dtype).into()));
+        self.step(at, fill, x, ty)
+    }
 }

@@ -4,8 +4,7 @@
 use super::operators::small;
 use super::sequence_positions::list;
 use super::{LegaliseError, Legaliser};
-use crate::convert::to_wire::constants::fill_value;
-use crate::convert::types::{element, wire_dims};
+use crate::convert::types::wire_dims;
 use crate::ops::{
     Binary, BinaryKind, Concat, CumSum, NonMaxSuppression, Number, Operator, Scatter, ScatterNdAdd, Slice,
 };
@@ -38,10 +37,10 @@ impl Legaliser<'_> {
             let behind = &ty.dims[usize::from(ty.rows.is_none())..];
             Type { rows: None, dims: [&[Dim::from(-1)], behind].concat(), ..ty.clone() }
         };
-        let counts = op.score_threshold + op.score_threshold.abs().max(1.0);
+        let kept_score = op.score_threshold + op.score_threshold.abs().max(1.0);
         let (boxes_ty, scores_ty) = (more(&boxes), more(&scores));
         let names = [0, 1].map(|k| self.name(operator.inputs[k]));
-        let last = [(&boxes_ty, 0.0), (&scores_ty, counts)];
+        let last = [(&boxes_ty, 0.0), (&scores_ty, kept_score)];
         let [boxes, scores] = [0, 1].map(|k| {
             let (ty, value) = last[k];
             let first = Slice { axes: vec![0], starts: vec![0], ends: vec![1], strides: Vec::new() };
@@ -144,12 +143,5 @@ impl Legaliser<'_> {
         let kept = self.emit(at, all, &[&kept], out);
         self.names.insert(operator.outputs[0], kept);
         Ok(())
-    }
-
-    /// A number in each place of a variable's shape.
-    fn filled_like(&mut self, at: usize, x: String, ty: &Type, value: Number) -> String {
-        let mut fill = OpDesc::new("fill_any_like").with_attr(OpAttr::int("dtype", element(ty.dtype).into()));
-        fill.attrs.extend(fill_value(value).into_iter().filter(|attr| attr.name == "value"));
-        self.step(at, fill, x, ty)
     }
 }

@@ -70,7 +70,7 @@ impl<'a> Reading<'_, 'a> {
         let goes_on = at.any_of_source(goes_on, &candidates, &sources)?;
         let selected = at.both(is_best, goes_on)?;
 
-        let counts = at.count_along(selected)?;
+        let counts = at.count_of(selected)?;
         let key = at.emit(Select, &[selected, rank, most])?;
         let order = at.emit_all(TopK { axis: 1, ..ASCENDING }, &[key], 2)?[1];
         let mut of_prefixes = [counts, candidates.ids, candidates.scores];
@@ -217,7 +217,7 @@ impl At<'_> {
         Candidates { dims, .. }: &Candidates,
         sources: &Sources,
     ) -> Result<VarId, Fault> {
-        let numbers = self.count_along(truth)?;
+        let numbers = self.count_of(truth)?;
         let of_sources = self.sums_by(sources.of_rows, numbers, &sources.count)?;
         let of_rows = self.emit(Gather { axis: 0 }, &[of_sources, sources.of_rows])?;
         let zero = self.number(0.0, DType::I64)?;

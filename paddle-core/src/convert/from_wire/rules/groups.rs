@@ -2,9 +2,7 @@
 
 use crate::convert::draft::At;
 use crate::convert::from_wire::Fault;
-use crate::ops::{
-    Cast, Fill, Number, Reduce, ReduceKind, RowNumbers, RowsToAxis, ScatterNdAdd, SequenceExpandAs,
-};
+use crate::ops::{Fill, Number, RowNumbers, RowsToAxis, ScatterNdAdd, SequenceExpandAs};
 use crate::program::{DType, Dim, RowsId, Type, VarId};
 
 /// What rows belong to, several levels of sequences above them.
@@ -30,12 +28,6 @@ impl At<'_> {
         }
         let of_rows = self.emit(RowsToAxis, &[number])?;
         Ok(Some(Sources { rows, count, of_rows }))
-    }
-
-    /// How many truth values hold along the last of two axes: i64.
-    pub(super) fn count_along(&mut self, truth: VarId) -> Result<VarId, Fault> {
-        let ones = self.emit(Cast { dtype: DType::I64 }, &[truth])?;
-        self.emit(Reduce { kind: ReduceKind::Sum, axes: vec![1], keep_dim: false }, &[ones])
     }
 
     /// How often each of the numbers before `count` is in a list: i64 `[count]`.

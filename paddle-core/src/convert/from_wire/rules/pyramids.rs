@@ -177,7 +177,7 @@ impl At<'_> {
             let place = self.count_to(number.clone())?;
             let place = self.shaped(place, vec![number, Dim::from(1)])?;
             let is_behind = self.emit(Compare { kind: CompareKind::LessEqual }, &[ends, place])?;
-            let images = self.count_along(is_behind)?;
+            let images = self.count_of(is_behind)?;
             return Ok(Some(Boxes { corners, images, count }));
         }
         let levels = self.draft.program.levels(self.ty(boxes));
