@@ -2,7 +2,7 @@
 //!
 //! | | kernels |
 //! | --- | --- |
-//! | groups of one channel | `depthwise`: the groups side by side |
+//! | groups of few channels | `side_by_side`: a lane for each group |
 //! | filters of one element, channels as the fastest axis | `pointwise`: products of what is there |
 //! | filters of 3 by 3 or 5 by 5 elements, of stride 1 | `winograd`: products of transformed tiles |
 //! | results; gradients of images | `correlate`: a few results for a few filters in registers, over all channels |
@@ -18,7 +18,6 @@
 mod amx;
 mod axis;
 mod correlate;
-mod depthwise;
 mod direct;
 mod filters;
 mod gradient;
@@ -27,6 +26,7 @@ mod pointwise;
 mod product;
 mod rounded;
 mod scatter;
+mod side_by_side;
 mod strips;
 mod taps;
 mod winograd;

@@ -5,9 +5,9 @@ use paddle_core::memory::OutOfMemory;
 
 use super::axis::{Axis, Geometry};
 use super::correlate::{Correlation, PIECES};
-use super::depthwise::{self, Depthwise, DepthwiseGradient, InPlaceGradient, Neighbours};
 use super::filters::Filters;
 use super::gradient::{FilterGradient, parts};
+use super::side_by_side::{self, InPlaceGradient, Neighbours, SideBySide, SideBySideGradient};
 use super::strips::{CHANNELS, Strips};
 use super::taps::Taps;
 use super::winograd::{TileGradient, Tiles, Tiling};
@@ -50,8 +50,9 @@ impl Sizes {
             Pass::Forward if self.is_pointwise() => true,
             Pass::Forward | Pass::Grad(Conv2dGradKind::Filter) => {
                 let axes = self.geometry().map(Geometry::forward);
-                let channels = if self.is_depthwise() { CHANNELS } else { self.channels };
-                self.strips::<T>(axes, channels).is_some()
+                let side_by_side = self.filters_side_by_side().fill_registers();
+                let lanes = if side_by_side { CHANNELS } else { 1 };
+                self.strips::<T>(axes, self.channels * lanes).is_some()
             }
         }
     }
@@ -156,16 +157,17 @@ impl Sizes {
         Ok(true)
     }
 
-    /// Whether groups have one channel and few filters, so that they are computed side by side.
+    /// Whether each group has one channel and one filter.
     fn is_depthwise(&self) -> bool {
-        self.channels == 1 && self.filters <= depthwise::FILTERS && self.groups >= depthwise::GROUPS
+        self.channels == 1 && self.filters == 1
     }
 
-    fn filters_side_by_side(&self) -> depthwise::Filters {
-        depthwise::Filters { groups: self.groups, filters: self.filters, elements: self.filter.len() }
+    fn filters_side_by_side(&self) -> side_by_side::Filters {
+        let Sizes { groups, channels, filters, .. } = *self;
+        side_by_side::Filters { groups, channels, filters, elements: self.filter.len() }
     }
 
-    /// Computes the results if groups have one channel; returns false if not, or if a copy of a strip would be too large.
+    /// Computes the results if groups have few channels; returns false if not, or if a copy of a strip would be too large.
     pub(super) fn forward_side_by_side<T: Float>(
         &self,
         machine: &Machine,
@@ -177,7 +179,7 @@ impl Sizes {
         self.side_by_side(machine, scratch, axes.into_iter(), false, [input, filter], out)
     }
 
-    /// Computes the gradients of the images if groups have one channel; returns false if not, or if a copy of a strip would
+    /// Computes the gradients of the images if groups have few channels; returns false if not, or if a copy of a strip would
     /// be too large.
     pub(super) fn grad_input_side_by_side<T: Float>(
         &self,
@@ -195,22 +197,23 @@ impl Sizes {
         machine: &Machine,
         (scratch, version): (&Scratch<T>, Option<u64>),
         mut axes: impl Iterator<Item = [Axis; 2]>,
-        sums: bool,
+        backward: bool,
         [source, filter]: [&[T]; 2],
         (out, finish): (&mut [T], Finish<'_>),
     ) -> Result<bool, OutOfMemory> {
-        if !self.is_depthwise() {
+        let filters = self.filters_side_by_side();
+        if !filters.fill_registers() {
             return Ok(false);
         }
-        let filters = self.filters_side_by_side();
         let pack = |packed: &mut [T]| filters.pack(filter, packed);
         scratch.lend_made(filters.packed(), version, pack, |packed| {
             let (packed, start) = (&*packed, out.as_mut_ptr());
             let (mut images, mut results) = (self.images(), self.results());
-            if sums {
+            if backward {
                 (images, results) = (results, images);
             }
-            let in_place = self.last == [true; 2] && filters.filters == 1;
+            let in_place = self.last == [true; 2] && self.is_depthwise();
+            let inner = if backward { self.filters } else { self.channels };
             let is_done = axes.all(|axes| {
                 if in_place {
                     let (width, out, (ending, finish)) = (self.filter.width, start, finish.in_registers());
@@ -219,11 +222,11 @@ impl Sizes {
                     neighbours.run(machine.isa, &machine.team, finish);
                     return true;
                 }
-                let Some((strips, taps)) = self.strips::<T>(axes, CHANNELS) else { return false };
+                let Some((strips, taps)) = self.strips::<T>(axes, inner * CHANNELS) else { return false };
                 let out = start;
-                let depthwise =
-                    Depthwise { strips, taps, filters, sums, packed, source, images, results, out };
-                depthwise.run(machine.isa, &machine.team);
+                let side_by_side =
+                    SideBySide { strips, taps, filters, backward, packed, source, images, results, out };
+                side_by_side.run(machine.isa, &machine.team);
                 true
             });
             if is_done && !in_place {
@@ -233,7 +236,7 @@ impl Sizes {
         })?
     }
 
-    /// Computes the gradients of the filters if groups have one channel; returns false if not, or if a copy of a strip would
+    /// Computes the gradients of the filters if groups have few channels; returns false if not, or if a copy of a strip would
     /// be too large.
     pub(super) fn grad_filter_side_by_side<T: Float>(
         &self,
@@ -242,31 +245,32 @@ impl Sizes {
         [input, grad]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<bool, OutOfMemory> {
-        if !self.is_depthwise() {
+        let filters = self.filters_side_by_side();
+        if !filters.fill_registers() {
             return Ok(false);
         }
         let axes = self.geometry().map(Geometry::forward);
-        let filters = self.filters_side_by_side();
         let (images, results) = (self.images(), self.results());
-        if self.last == [true; 2] && filters.filters == 1 {
+        if self.last == [true; 2] && self.is_depthwise() {
             let count = parts(self.images * axes[0].count, filters.packed());
             scratch.lend(count * filters.packed(), |parts| {
                 let (width, source, to) = (self.filter.width, input, parts.as_mut_ptr());
                 let gradient =
                     InPlaceGradient { axes, filters, width, source, images, grad, results, parts: to };
                 gradient.run(machine.isa, &machine.team, count);
-                filters.unpack(parts, out);
+                filters.unpack(machine.isa, &machine.team, parts, out);
             })?;
             return Ok(true);
         }
-        let Some((strips, taps)) = self.strips::<T>(axes, CHANNELS) else { return Ok(false) };
+        let channels = self.channels * CHANNELS;
+        let Some((strips, taps)) = self.strips::<T>(axes, channels) else { return Ok(false) };
         let count = parts(self.images * strips.count(), filters.packed());
         scratch.lend(count * filters.packed(), |parts| {
             let (source, to) = (input, parts.as_mut_ptr());
             let gradient =
-                DepthwiseGradient { strips, taps, filters, source, images, grad, results, parts: to };
+                SideBySideGradient { strips, taps, filters, source, images, grad, results, parts: to };
             gradient.run(machine.isa, &machine.team, count);
-            filters.unpack(parts, out);
+            filters.unpack(machine.isa, &machine.team, parts, out);
         })?;
         Ok(true)
     }

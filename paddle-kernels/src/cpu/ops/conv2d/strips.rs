@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use super::axis::Axis;
+use super::side_by_side::Groups;
 use crate::cpu::number::Float;
 use crate::cpu::transpose::{LANES, interleave};
 
@@ -66,11 +67,6 @@ impl Strips {
         // Strips of about the same height.
         let high = rows.div_ceil(rows.div_ceil(high));
         Some(Strips { axes, channels, of_block, size: [high, across] })
-    }
-
-    /// The same strips of images with another number of channels, which is no larger.
-    pub(super) fn with_channels(self, channels: usize) -> Strips {
-        Strips { channels, ..self }
     }
 
     pub(super) fn count(&self) -> usize {
@@ -161,6 +157,57 @@ impl Strips {
                             clear(to.add(inside.end * of_block), (columns - inside.end) * of_block);
                             let to = to.add(inside.start * of_block);
                             interleave(from, distances, to, of_block, channels, inside.len());
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Strips {
+    /// Copies the part of an image that the results of a strip meet, as [`Self::copy`] does, where a block has one channel of
+    /// several groups. `source` begins with the first channel of the first of the groups. Lanes without a group keep what they
+    /// have.
+    ///
+    /// # Safety
+    /// `source` has these channels of an image. `start` is valid for writing [`COPY_BYTES`] bytes.
+    #[inline(always)]
+    pub(super) unsafe fn copy_groups<T: Float>(
+        &self,
+        source: *const T,
+        groups: Groups,
+        strip: &Strip,
+        start: *mut T,
+    ) {
+        let [down, across] = self.axes;
+        let [rows, columns] = [0, 1].map(|at| self.axes[at].reach(strip[at].len()));
+        let (of_line, block_distance) = (down.reach(self.size[0]), self.block());
+        let (row_distance, line_distance) = (self.row(), self.line());
+        for line_x in 0..across.lines() {
+            let line = across.line(strip[1].start, line_x);
+            let inside = line.inside(columns);
+            let first_x = line.element(inside.start);
+            for line_y in 0..down.lines() {
+                let line = down.line(strip[0].start, line_y);
+                for place in 0..rows {
+                    let row = (line_y * of_line + place) * row_distance + line_x * line_distance;
+                    // SAFETY: the line is inside of the copy, and its elements inside of the image.
+                    unsafe {
+                        let to = start.add(row);
+                        let (element, inside) = match (line.element(place), first_x) {
+                            (Some(y), Some(x)) => (Some(y * across.source + x), inside.clone()),
+                            _ => (None, columns..columns),
+                        };
+                        for channel in 0..groups.channels {
+                            let to = to.add(channel * block_distance);
+                            clear(to, inside.start * CHANNELS);
+                            clear(to.add(inside.end * CHANNELS), (columns - inside.end) * CHANNELS);
+                        }
+                        if let Some(element) = element {
+                            let from = source.add(element * groups.element);
+                            let to = to.add(inside.start * CHANNELS);
+                            groups.interleave(from, across.step(), to, block_distance, inside.len());
                         }
                     }
                 }

@@ -132,7 +132,7 @@ impl<T: Float> InPlaceGradient<'_, T> {
                 // SAFETY: the run is inside of the image and of the results, and so are the channels from `lane` on; packed
                 // filters have whole registers.
                 unsafe {
-                    let of_block = to.add(self.filters.at(lane / CHANNELS, 0) + lane % CHANNELS);
+                    let of_block = to.add(lane / CHANNELS * self.filters.of_block() + lane % CHANNELS);
                     let source = self.source.as_ptr().add(from + lane);
                     let (mut from, mut to) = ([source; AT_ONCE], [of_block; AT_ONCE]);
                     for (at, [distance, element]) in taps.into_iter().enumerate() {

@@ -159,7 +159,7 @@ impl<T: Float> Neighbours<'_, T> {
             // The last ones may be computed twice.
             let begin = done.min(count - at_once);
             for lane in (0..channels).step_by(V::LANES) {
-                let packed = self.filters.at(lane / CHANNELS, 0) + lane % CHANNELS + weight;
+                let packed = lane / CHANNELS * self.filters.of_block() + lane % CHANNELS + weight;
                 let element = result + lane + begin * to_apart;
                 let sums = Sums {
                     // Taps of gradients go backward from there, so it is a pointer into all of the source.
