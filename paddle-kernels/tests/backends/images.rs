@@ -9,9 +9,13 @@ use paddle_core::program::DType;
 pub(crate) fn wide() -> Vec<Sample> {
     let mut samples = Vec::new();
     // Filters, channels of a group, groups, size of the filters, height and width of the images.
-    for (m, c, groups, size, [h, w]) in
-        [(20, 1, 1, 5, [14, 13]), (8, 16, 2, 3, [5, 20]), (70, 3, 1, 3, [4, 17]), (6, 33, 1, 1, [8, 9])]
-    {
+    for (m, c, groups, size, [h, w]) in [
+        (20, 1, 1, 5, [14, 13]),
+        (8, 16, 2, 3, [5, 20]),
+        (70, 3, 1, 3, [4, 17]),
+        (6, 33, 1, 1, [8, 9]),
+        (90, 4, 18, 3, [9, 12]),
+    ] {
         for (stride, paddings) in [(1, Padding::Explicit([0, 1, 2, 0])), (2, Padding::Same)] {
             let conv = Conv2d { strides: [stride; 2], paddings, groups, ..Conv2d::PLAIN };
             let images = [c * groups, h, w];

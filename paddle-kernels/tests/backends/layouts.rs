@@ -51,6 +51,27 @@ const DEEP: &str = "program {
   }
 }";
 
+/// Groups and images of other sizes between convolutions: channels that fill no register, and groups of one and of several.
+const NORMALISED: &str = "program {
+  rows _
+  block 0 (x: f32[_, 3, 7, 6], v: f32[40, 3, 3, 3], s: f32[40], b: f32[40], w: f32[18, 40, 1, 1], t: f32[18], c: f32[18], p: f32[5, 18, 3, 3]) {
+    wide: f32[_, 40, 7, 6] = conv2d(x, v, paddings=[1, 1])
+    ten: f32[_, 40, 7, 6], m: f32[_, 10], n: f32[_, 10] = group_norm(wide, s, b, groups=10)
+    bent: f32[_, 40, 7, 6] = swish(ten)
+    larger: f32[_, 40, 15, 11] = bilinear_interp_v2(bent, size=[15, 11])
+    narrow: f32[_, 18, 15, 11] = conv2d(larger, w)
+    each: f32[_, 18, 15, 11], o: f32[_, 18], q: f32[_, 18] = group_norm(narrow, t, c, groups=18)
+    smaller: f32[_, 18, 5, 8] = nearest_interp_v2(each, size=[5, 8])
+    last: f32[_, 5, 3, 6] = conv2d(smaller, p)
+    one: f32[_, 18, 5, 8], r: f32[_, 1], u: f32[_, 1] = group_norm(smaller, t, c, groups=1)
+    cubes: f32[_, 18, 5, 8] = square(one)
+    of_one: f32[] = reduce_mean(cubes)
+    of_last: f32[] = reduce_mean(last)
+    cost: f32[] = elementwise_add(of_one, of_last)
+    return cost, last, cubes
+  }
+}";
+
 /// A program, with the gradient of the cost with respect to each input.
 fn program(text: &str) -> Program {
     let mut program = text::parse(text).unwrap_or_else(|error| panic!("{error:?}"));
@@ -70,6 +91,10 @@ fn deep_images_agree<B: Backend + Clone>(backend: &B) {
     agree(backend, DEEP);
 }
 
+fn normalised_images_agree<B: Backend + Clone>(backend: &B) {
+    agree(backend, NORMALISED);
+}
+
 fn agree<B: Backend + Clone>(backend: &B, text: &str) {
     let program = program(text);
     let mut draw = Draw::new(8);
@@ -87,7 +112,7 @@ fn agree<B: Backend + Clone>(backend: &B, text: &str) {
     }
 }
 
-on_every_device!(images_agree, deep_images_agree);
+on_every_device!(images_agree, deep_images_agree, normalised_images_agree);
 
 #[test]
 fn images_have_the_same_bits_on_any_number_of_threads() {

@@ -1,45 +1,88 @@
-//! Interpolation of images, and its gradient. Threads share the channels of all images.
+//! Interpolation of images, and its gradient. Threads share the channels of all images, or rows of results where the channels
+//! are the fastest axis.
+
+mod neighbours;
+mod planes;
 
 use std::marker::PhantomData;
 
-use paddle_core::ops::{Between, Interpolate, InterpolateGrad, InterpolateKind};
-use paddle_core::plan::{Extent, KernelError, OperandType, Unsupported};
+use paddle_core::ops::{Along, Interpolate, InterpolateGrad};
+use paddle_core::plan::{KernelError, OperandType, Takes, Unsupported};
 
 use super::Compile;
+use crate::cpu::images::{Images, ImagesType};
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
-use crate::cpu::pieces::pieces;
 
 /// The least number of elements that one thread computes at a time.
 const PIECE: usize = 1 << 12;
+/// Neighbouring results of a row whose places are found at once.
+const COLUMNS: usize = 256;
 
-/// The sizes of images, and those of the result.
+/// Where an element of the result lies along an axis of the image, and the weights of the elements on both sides.
+#[derive(Clone, Copy)]
+struct Place<T> {
+    first: usize,
+    second: usize,
+    weights: [T; 2],
+}
+
+impl<T: Float> Place<T> {
+    fn of(along: &Along, at: usize) -> Place<T> {
+        let between = along.between(at);
+        let second = f64::from(between.weight);
+        let weights = [T::of(1.0 - second), T::of(second)];
+        Place { first: between.first, second: between.second, weights }
+    }
+
+    /// The places of some neighbours, from `first` on.
+    fn some(along: &Along, first: usize, count: usize) -> [Place<T>; COLUMNS] {
+        let mut places = [Place { first: 0, second: 0, weights: [T::ZERO; 2] }; COLUMNS];
+        for (at, place) in places[..count].iter_mut().enumerate() {
+            *place = Place::of(along, first + at);
+        }
+        places
+    }
+
+    /// Whether the element is one of the image.
+    fn is_on(&self) -> bool {
+        self.weights[1] == T::ZERO
+    }
+}
+
+/// The images of an operator, and the result of the forward pass.
 #[derive(Clone)]
 struct Shape {
     op: Interpolate,
-    input: [Extent; 2],
-    output: [Extent; 2],
+    images: [ImagesType; 2],
 }
 
 impl Shape {
-    fn new(single: &Single<'_>, op: &Interpolate, layouts: [&OperandType; 2]) -> Result<Shape, Unsupported> {
-        match layouts.map(|layout| &layout.shape[..]) {
-            [&[_, _, h, w], &[_, _, oh, ow]] => Ok(Shape { op: op.clone(), input: [h, w], output: [oh, ow] }),
+    fn new(single: &Single<'_>, op: &Interpolate, types: [&OperandType; 2]) -> Result<Shape, Unsupported> {
+        match types.map(ImagesType::new) {
+            [Some(input), Some(output)] => Ok(Shape { op: op.clone(), images: [input, output] }),
             _ => single.refuse("of values that are not images"),
         }
     }
 
-    /// Height and width of the images and of the result.
-    fn sizes(&self, sizes: &[usize]) -> [[usize; 2]; 2] {
-        [self.input, self.output].map(|extents| extents.map(|extent| extent.get(sizes)))
+    /// The images and the results of a launch, of which there are so many elements.
+    fn get(&self, sizes: &[usize], elements: [usize; 2]) -> Sizes {
+        let images = self.images.map(|images| images.get(sizes));
+        let [input, output] = images;
+        let alike = |of: Images| (of.count, of.channels, of.last);
+        let is_expected = images.map(Images::len) == elements && alike(input) == alike(output);
+        assert!(is_expected, "the shapes that were compiled");
+        Sizes { input, output, along: self.op.along(input.size, output.size) }
     }
 }
 
-/// The weights of the first and of the second element.
-fn weights<T: Float>(between: Between) -> [T; 2] {
-    let second = f64::from(between.weight);
-    [T::of(1.0 - second), T::of(second)]
+/// The sizes of a launch.
+#[derive(Clone, Copy)]
+struct Sizes {
+    input: Images,
+    output: Images,
+    along: [Along; 2],
 }
 
 struct Forward<T> {
@@ -48,6 +91,10 @@ struct Forward<T> {
 }
 
 impl Compile for Interpolate {
+    fn takes_channels_last(&self, _: usize) -> Takes {
+        Takes::Alike
+    }
+
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let (x, out) = (single.input(0)?, single.output(0)?);
         let shape = Shape::new(single, self, [&x.1, &out.1])?;
@@ -60,47 +107,17 @@ impl Compile for Interpolate {
 
 impl<T: Float> Body for Forward<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
-        let [input, output] = self.shape.sizes(operands.sizes());
+        let sizes = operands.sizes();
+        let shape = &self.shape;
         let (reads, writes) = operands.split();
         let (x, out) = (reads.get::<T>(0), writes.one::<T>());
-        let [inputs, outputs] = [input, output].map(|[height, width]| height * width);
-        assert_eq!(x.len() * outputs, out.len() * inputs, "as many channels");
-        let planes = PIECE.div_ceil(outputs.max(1));
-        pieces(&machine.team, out, planes * outputs, &|index, out| {
-            let x = &x[index * planes * inputs..];
-            for (x, out) in x.chunks_exact(inputs.max(1)).zip(out.chunks_exact_mut(outputs.max(1))) {
-                forward(&self.shape.op, [input, output], x, out);
-            }
-        });
+        let sizes = shape.get(sizes, [x.len(), out.len()]);
+        match sizes.output.last {
+            true => neighbours::forward(machine, &sizes, x, out),
+            false => planes::forward(machine, &sizes, x, out),
+        }
         Ok(())
     }
-}
-
-fn forward<T: Float>(op: &Interpolate, [input, output]: [[usize; 2]; 2], x: &[T], out: &mut [T]) {
-    let [down, across] = op.along(input, output);
-    for (y, out) in out.chunks_exact_mut(output[1]).enumerate() {
-        let rows = down.between(y);
-        let line = |row: usize| &x[row * input[1]..][..input[1]];
-        let (above, below) = (line(rows.first), line(rows.second));
-        if op.kind == InterpolateKind::Nearest {
-            for (at, out) in out.iter_mut().enumerate() {
-                *out = above[across.between(at).first];
-            }
-            continue;
-        }
-        let [of_above, of_below] = weights::<T>(rows);
-        for (at, out) in out.iter_mut().enumerate() {
-            let columns = across.between(at);
-            let [left, right] = weights::<T>(columns);
-            let along = |line: &[T]| mixed([left, right], [line[columns.first], line[columns.second]]);
-            *out = mixed([of_above, of_below], [along(above), along(below)]);
-        }
-    }
-}
-
-/// A weighted sum of two elements. An element of weight 0 may be infinite.
-fn mixed<T: Float>([first, second]: [T; 2], [x, y]: [T; 2]) -> T {
-    if second == T::ZERO { x } else { first * x + second * y }
 }
 
 struct Backward<T> {
@@ -109,6 +126,10 @@ struct Backward<T> {
 }
 
 impl Compile for InterpolateGrad {
+    fn takes_channels_last(&self, _: usize) -> Takes {
+        Takes::Alike
+    }
+
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let (grad, out) = (single.input(1)?, single.output(0)?);
         let shape = Shape::new(single, &self.0, [&out.1, &grad.1])?;
@@ -121,40 +142,15 @@ impl Compile for InterpolateGrad {
 
 impl<T: Float> Body for Backward<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
-        let [input, output] = self.shape.sizes(operands.sizes());
+        let sizes = operands.sizes();
+        let shape = &self.shape;
         let (reads, writes) = operands.split();
         let (grad, out) = (reads.get::<T>(0), writes.one::<T>());
-        let [inputs, outputs] = [input, output].map(|[height, width]| height * width);
-        assert_eq!(out.len() * outputs, grad.len() * inputs, "as many channels");
-        let planes = PIECE.div_ceil(outputs.max(1));
-        pieces(&machine.team, out, planes * inputs, &|index, out| {
-            let grad = &grad[index * planes * outputs..];
-            for (out, grad) in out.chunks_exact_mut(inputs.max(1)).zip(grad.chunks_exact(outputs.max(1))) {
-                backward(&self.shape.op, [input, output], grad, out);
-            }
-        });
-        Ok(())
-    }
-}
-
-fn backward<T: Float>(op: &Interpolate, [input, output]: [[usize; 2]; 2], grad: &[T], out: &mut [T]) {
-    out.fill(T::ZERO);
-    let [down, across] = op.along(input, output);
-    for (y, grad) in grad.chunks_exact(output[1]).enumerate() {
-        let rows = down.between(y);
-        for (row, of_row) in [rows.first, rows.second].into_iter().zip(weights::<T>(rows)) {
-            if of_row == T::ZERO {
-                continue;
-            }
-            let line = &mut out[row * input[1]..][..input[1]];
-            for (at, &grad) in grad.iter().enumerate() {
-                let columns = across.between(at);
-                let [left, right] = weights::<T>(columns);
-                line[columns.first] += of_row * left * grad;
-                if right != T::ZERO {
-                    line[columns.second] += of_row * right * grad;
-                }
-            }
+        let sizes = shape.get(sizes, [out.len(), grad.len()]);
+        match sizes.output.last {
+            true => neighbours::backward(machine, &sizes, grad, out),
+            false => planes::backward(machine, &sizes, grad, out),
         }
+        Ok(())
     }
 }

@@ -1,13 +1,16 @@
 //! `layer_norm`, `group_norm` and their gradients: runs of neighbouring elements, each normalised by its own mean and
-//! variance.
+//! variance. Where channels are the fastest axis, the channels of a group are neighbours, and its elements are not; then threads
+//! share the rows.
 //!
 //! Threads share the runs, which stay in a cache between the passes over them. For the gradients of scale and bias,
 //! which are sums over all rows, threads share the channels.
 
+mod neighbours;
+
 use std::marker::PhantomData;
 
 use paddle_core::ops::{GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad};
-use paddle_core::plan::{Extent, KernelError, OperandType, Unsupported};
+use paddle_core::plan::{Extent, KernelError, OperandType, Takes, Unsupported};
 
 use super::Compile;
 use crate::cpu::channels::View;
@@ -31,26 +34,32 @@ struct Shape {
     inner: Vec<Extent>,
     /// The number of runs in a row. All runs have equally many channels.
     groups: usize,
+    /// Whether the channels are the fastest axis, behind the inner ones.
+    last: bool,
     epsilon: f64,
 }
 
 impl Shape {
     fn of_layers(layout: &OperandType, begin: i64, epsilon: f64) -> Shape {
         let (rows, channels) = layout.shape.split_at(begin as usize);
-        Shape { rows: rows.to_vec(), channels: channels.to_vec(), inner: Vec::new(), groups: 1, epsilon }
+        let [rows, channels] = [rows, channels].map(<[Extent]>::to_vec);
+        Shape { rows, channels, inner: Vec::new(), groups: 1, last: false, epsilon }
     }
 
     fn of_groups(layout: &OperandType, groups: i64, epsilon: f64) -> Shape {
         let (rows, rest) = layout.shape.split_at(1);
         let (channels, inner) = rest.split_at(1);
         let [rows, channels, inner] = [rows, channels, inner].map(<[Extent]>::to_vec);
-        Shape { rows, channels, inner, groups: groups as usize, epsilon }
+        let last = !layout.layout.is_row_major();
+        Shape { rows, channels, inner, groups: groups as usize, last, epsilon }
     }
 
     fn runs<T: Float>(&self, sizes: &[usize]) -> Runs<T> {
         let size = |extents: &[Extent]| extents.iter().map(|extent| extent.get(sizes)).product();
-        let view = View { rows: size(&self.rows), channels: size(&self.channels), inner: size(&self.inner) };
-        Runs { view, groups: self.groups, epsilon: T::of(self.epsilon) }
+        let (rows, inner): (usize, usize) = (size(&self.rows), size(&self.inner));
+        let (rows, inner, places) = if self.last { (rows * inner, 1, inner) } else { (rows, inner, 1) };
+        let view = View { rows, channels: size(&self.channels), inner };
+        Runs { view, groups: self.groups, places, epsilon: T::of(self.epsilon) }
     }
 }
 
@@ -59,6 +68,8 @@ impl Shape {
 struct Runs<T> {
     view: View,
     groups: usize,
+    /// The elements of a channel in a row, if the channels are the fastest axis; 1 if not.
+    places: usize,
     epsilon: T,
 }
 
@@ -70,7 +81,12 @@ impl<T: Float> Runs<T> {
 
     /// The number of elements of a run.
     fn length(self) -> usize {
-        self.channels() * self.view.inner
+        self.channels() * self.places * self.view.inner
+    }
+
+    /// The number of elements of a row.
+    fn row(self) -> usize {
+        self.length() * self.groups
     }
 
     /// The number of runs that one thread takes at a time.
@@ -108,6 +124,10 @@ impl Compile for LayerNorm {
 }
 
 impl Compile for GroupNorm {
+    fn takes_channels_last(&self, _: usize) -> Takes {
+        Takes::Alike
+    }
+
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let x = single.input(0)?;
         compile(single, Shape::of_groups(&x.1, self.groups, self.epsilon))
@@ -134,6 +154,21 @@ impl<T: Float> Body for Forward<T> {
         let (x, scale, bias) = (reads.get::<T>(0), reads.get::<T>(1), reads.get::<T>(2));
         let [y, mean, variance] = writes.all::<T, 3>();
         assert!(x.len() == runs.view.len() && y.len() == x.len(), "the shape that was compiled");
+        if self.shape.last {
+            let (row, groups) = (runs.row(), runs.groups);
+            triples(
+                &machine.team,
+                (y, row),
+                (mean, groups),
+                (variance, groups),
+                &|index, y, mean, variance| {
+                    let x = &x[index * row..][..row];
+                    neighbours::normalise(machine.isa, runs, x, [scale, bias], y, [mean, variance]);
+                    finish.piece(y, index * row);
+                },
+            );
+            return Ok(());
+        }
         let (length, of_piece) = (runs.length(), runs.of_piece());
         triples(
             &machine.team,
@@ -206,6 +241,10 @@ impl Compile for LayerNormGrad {
 }
 
 impl Compile for GroupNormGrad {
+    fn takes_channels_last(&self, _: usize) -> Takes {
+        Takes::Alike
+    }
+
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let x = single.input(0)?;
         compile_grad(single, Shape::of_groups(&x.1, self.0.groups, self.0.epsilon))
@@ -236,6 +275,16 @@ impl<T: Float> Body for Backward<T> {
         pairs(&machine.team, (scale_grad, block), (bias_grad, block), &|index, of_scale, of_bias| {
             parameters(machine.isa, runs, index * block, [x, grad, mean, variance], of_scale, of_bias);
         });
+        if self.shape.last {
+            let (row, groups) = (runs.row(), runs.groups);
+            pieces(&machine.team, x_grad, row, &|index, out| {
+                let elements = [x, grad].map(|elements| &elements[index * row..][..row]);
+                let statistics = [mean, variance].map(|of_runs| &of_runs[index * groups..][..groups]);
+                neighbours::values(machine.isa, runs, elements, scale, statistics, out);
+                finish.piece(out, index * row);
+            });
+            return Ok(());
+        }
         let (length, of_piece) = (runs.length(), runs.of_piece());
         pieces(&machine.team, x_grad, of_piece * length, &|index, out| {
             let first = index * of_piece;
@@ -254,7 +303,7 @@ dispatch! {
         isa, runs: Runs<T>, first: usize, operands: [&[T]; 4], of_scale: &mut [T], of_bias: &mut [T],
     ) {
         let [x, grad, mean, variance] = operands;
-        let (view, groups, own) = (runs.view, runs.groups, runs.channels());
+        let (view, groups, places, own) = (runs.view, runs.groups, runs.places, runs.channels());
         let channels = first..first + of_scale.len();
         let [bias, scale] = view.sums(isa, channels, |[of_bias, of_scale], elements, row, channel| {
             let (grad, x) = (&grad[elements.clone()], &x[elements]);
@@ -265,7 +314,7 @@ dispatch! {
                 let at = view.channel(channel, done);
                 let left = if view.inner == 1 { own - at % own } else { grad.len() };
                 let part = done..grad.len().min(done + left);
-                let run = row * groups + at / own;
+                let run = row / places * groups + at / own;
                 let (mean, inverse) = (mean[run], runs.inverse(variance[run]));
                 let elements = grad[part.clone()].iter().zip(&x[part.clone()]);
                 for (term, (grad, x)) in of_scale[part.clone()].iter_mut().zip(elements) {
