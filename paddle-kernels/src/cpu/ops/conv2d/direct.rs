@@ -6,7 +6,7 @@ use paddle_core::memory::OutOfMemory;
 use super::axis::{Axis, Geometry};
 use super::correlate::{Correlation, PIECES};
 use super::filters::Filters;
-use super::gradient::{FilterGradient, parts};
+use super::gradient::{FilterGradient, parts, strips_at_once};
 use super::side_by_side::{self, InPlaceGradient, Neighbours, SideBySide, SideBySideGradient};
 use super::strips::{CHANNELS, Strips};
 use super::taps::Taps;
@@ -59,10 +59,14 @@ impl Sizes {
 
     /// The strips of results along two axes, and the taps of the filter; none if a copy of a strip would be too large.
     fn strips<T>(&self, axes: [Axis; 2], channels: usize) -> Option<(Strips, Taps)> {
-        let pieces = PIECES.div_ceil((self.images * self.groups).max(1));
-        let strips = Strips::new::<T>(axes, channels, pieces)?;
+        let strips = Strips::new::<T>(axes, channels, self.pieces())?;
         let taps = Taps::new(&strips, self.filter.width)?;
         Some((strips, taps))
+    }
+
+    /// The least number of strips of an image that keeps a team busy.
+    fn pieces(&self) -> usize {
+        PIECES.div_ceil((self.images * self.groups).max(1))
     }
 
     pub(super) fn filters<T: Float>(&self, isa: Isa, [inner, outer]: [usize; 2]) -> Filters {
@@ -143,14 +147,19 @@ impl Sizes {
         out: &mut [T],
     ) -> Result<bool, OutOfMemory> {
         let axes = self.geometry().map(Geometry::forward);
-        let Some((strips, taps)) = self.strips::<T>(axes, self.channels) else { return Ok(false) };
+        let found = strips_at_once::<T>(axes, self.channels, self.pieces(), self.images);
+        let Some((strips, at_once)) = found else { return Ok(false) };
+        let Some(taps) = Taps::new(&strips, self.filter.width) else { return Ok(false) };
         let filters = self.filters::<T>(machine.isa, [self.channels, self.filters]);
         let elements = filters.groups * filters.group();
-        let count = parts(self.images * strips.count(), elements);
+        // Threads share channels, too, so these take no partial gradients.
+        let chunks = filters.groups * self.channels.div_ceil(strips.channels);
+        let count = parts(self.images * strips.count(), elements).min(PIECES.div_ceil(chunks.max(1)));
         scratch.lend(count * elements, |parts| {
-            let (images, results, start) = (self.images(), self.results(), parts.as_mut_ptr());
+            let (images, results) = (self.images(), self.results());
+            let (source, to) = (input, parts.as_mut_ptr());
             let gradient =
-                FilterGradient { strips, taps, filters, source: input, images, grad, results, parts: start };
+                FilterGradient { strips, taps, filters, source, images, grad, results, parts: to, at_once };
             gradient.run(machine.isa, &machine.team, count);
             filters.unpack(machine.isa, &machine.team, parts, out);
         })?;

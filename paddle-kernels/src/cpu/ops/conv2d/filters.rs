@@ -6,7 +6,7 @@ use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::number::Float;
 use crate::cpu::pieces::pieces;
 use crate::cpu::shared::Shared;
-use crate::cpu::transpose::transpose;
+use crate::cpu::transpose::{LANES, transpose};
 use crate::team::Team;
 
 /// The filters of a group as a matrix from inner channels, which are summed over, to outer ones, which results have.
@@ -110,13 +110,21 @@ impl Filters {
         add_parts(isa, team, parts, self.groups * self.group());
         let sum = &parts[..self.groups * self.group()];
         let (width, to) = (self.width_of_all(), Shared(filters.as_mut_ptr()));
-        team.run(self.groups * self.inner, &|index| {
-            let (group, channel) = (index / self.inner, index % self.inner);
-            let from = &sum[group * self.group() + channel * width..];
-            let to = to.at((group * self.outer * self.inner + channel) * self.elements());
-            let (stride, step) = (self.inner * width, self.inner * self.elements());
-            // SAFETY: reads the elements of one inner channel, and writes them where no other thread does.
-            unsafe { transpose(from.as_ptr(), stride, to, step, self.outer, self.elements()) };
+        let (stride, step) = (self.inner * width, self.inner * self.elements());
+        // Some outer channels of some inner ones: what is read and written fills cache lines, and stays in the cache.
+        let blocks = self.inner.div_ceil(LANES);
+        team.run(self.groups * blocks, &|index| {
+            let (group, first) = (index / blocks, index % blocks * LANES);
+            let channels = first..self.inner.min(first + LANES);
+            for outer in (0..self.outer).step_by(LANES) {
+                let count = LANES.min(self.outer - outer);
+                for channel in channels.clone() {
+                    let from = &sum[group * self.group() + channel * width + outer..];
+                    let to = to.at(((group * self.outer + outer) * self.inner + channel) * self.elements());
+                    // SAFETY: reads elements of one inner channel, and writes them where no other thread does.
+                    unsafe { transpose(from.as_ptr(), stride, to, step, count, self.elements()) };
+                }
+            }
         });
     }
 }

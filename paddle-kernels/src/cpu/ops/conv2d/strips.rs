@@ -69,6 +69,16 @@ impl Strips {
         Some(Strips { axes, channels, of_block, size: [high, across] })
     }
 
+    /// The same strips of images with another number of channels, which is no larger.
+    pub(super) fn with_channels(self, channels: usize) -> Strips {
+        Strips { channels, ..self }
+    }
+
+    /// The results of the largest strip.
+    pub(super) fn results(&self) -> usize {
+        self.size[0] * self.size[1]
+    }
+
     pub(super) fn count(&self) -> usize {
         let [down, across] = self.cuts();
         down * across
@@ -88,7 +98,7 @@ impl Strips {
     }
 
     /// The elements of the largest copy.
-    fn elements(&self) -> usize {
+    pub(super) fn elements(&self) -> usize {
         let [down, across] = [0, 1].map(|at| self.axes[at].lines() * self.axes[at].reach(self.size[at]));
         let channels = self.channels.next_multiple_of(self.of_block);
         channels.saturating_mul(down).saturating_mul(across)

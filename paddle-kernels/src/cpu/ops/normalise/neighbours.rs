@@ -56,7 +56,7 @@ impl Channels {
         own: usize,
         group: usize,
         sums: &mut [[f64; GROUPS]; M],
-        term: impl Fn([T; N], usize) -> [T; M],
+        terms: impl Fn([Lanes<T>; N]) -> [Lanes<T>; M],
     ) {
         let mut totals = [[0.0; LANES]; M];
         for begin in (0..self.places).step_by(BLOCK) {
@@ -66,13 +66,9 @@ impl Channels {
                 for (values, from) in values.iter_mut().zip(from) {
                     *values = self.load(from, place);
                 }
-                for lane in 0..LANES {
-                    let mut of_lane = [T::ZERO; N];
-                    for (value, values) in of_lane.iter_mut().zip(&values) {
-                        *value = values[lane];
-                    }
-                    for (sums, term) in block.iter_mut().zip(term(of_lane, lane)) {
-                        sums[lane] += term;
+                for (sums, terms) in block.iter_mut().zip(terms(values)) {
+                    for (sum, term) in sums.iter_mut().zip(terms) {
+                        *sum += term;
                     }
                 }
             }
@@ -128,7 +124,7 @@ dispatch! {
             let groups = [first, runs.groups.min(first + GROUPS)];
             let mut sums = [[0.0; GROUPS]; 1];
             for part in 0..runs.parts(groups) {
-                runs.neighbours(groups, part).sums([x], own, first, &mut sums, |[x], _| [x]);
+                runs.neighbours(groups, part).sums([x], own, first, &mut sums, |x| x);
             }
             for group in first..groups[1] {
                 mean[group] = T::of(sums[0][group - first] / count);
@@ -137,7 +133,12 @@ dispatch! {
             for part in 0..runs.parts(groups) {
                 let channels = runs.neighbours(groups, part);
                 let mean = channels.numbers(|channel| mean[channel / own]);
-                channels.sums([x], own, first, &mut sums, |[x], lane| [(x - mean[lane]) * (x - mean[lane])]);
+                channels.sums([x], own, first, &mut sums, |[mut x]| {
+                    for (x, mean) in x.iter_mut().zip(&mean) {
+                        *x = (*x - *mean) * (*x - *mean);
+                    }
+                    [x]
+                });
             }
             for group in first..groups[1] {
                 variance[group] = T::of(sums[0][group - first] / count);
@@ -176,9 +177,12 @@ dispatch! {
                 let mean = channels.numbers(|channel| mean[channel / own]);
                 let inverse = channels.numbers(|channel| runs.inverse(variance[channel / own]));
                 let scale = channels.numbers(|channel| scale[channel]);
-                channels.sums(elements, own, first, &mut sums, |[x, grad], lane| {
-                    let grad = grad * scale[lane];
-                    [grad, grad * ((x - mean[lane]) * inverse[lane])]
+                channels.sums(elements, own, first, &mut sums, |[mut x, mut grad]| {
+                    for lane in 0..LANES {
+                        grad[lane] *= scale[lane];
+                        x[lane] = grad[lane] * ((x[lane] - mean[lane]) * inverse[lane]);
+                    }
+                    [grad, x]
                 });
             }
             for part in 0..runs.parts(groups) {
