@@ -19,6 +19,7 @@ use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
 use crate::cpu::pieces::{pairs, pieces, triples};
+use crate::cpu::scratch::Scratch;
 use crate::cpu::sum::{sum, sum_pairs};
 
 /// The least number of elements that one thread normalises at a time.
@@ -226,6 +227,8 @@ dispatch! {
 
 struct Backward<T> {
     shape: Shape,
+    /// What each row adds to the gradients of bias and scale, where channels are the fastest axis.
+    sums: Scratch<f64>,
     element: PhantomData<T>,
 }
 
@@ -259,8 +262,7 @@ fn compile_grad(single: &Single<'_>, shape: Shape) -> Result<Compiled, Unsupport
     let [x, scale, mean, variance, grad] = [0, 1, 2, 3, 4].map(|k| single.input(k));
     let (x, outputs) = (x?, [single.output(0)?, single.output(1)?, single.output(2)?]);
     let dtype = x.1.dtype;
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(Backward::<T> { shape, element: PhantomData }));
+    let body: Box<dyn Body> = with_float!(single, dtype, T => Box::new(Backward::<T> { shape, sums: Scratch::default(), element: PhantomData }));
     Ok((single.signature([x, scale?, mean?, variance?, grad?], outputs), body))
 }
 
@@ -271,20 +273,29 @@ impl<T: Float> Body for Backward<T> {
         let [x, scale, mean, variance, grad] = [0, 1, 2, 3, 4].map(|i| reads.get::<T>(i));
         let [x_grad, scale_grad, bias_grad] = writes.all::<T, 3>();
         assert!(x.len() == runs.view.len() && x_grad.len() == x.len(), "the shape that was compiled");
+        if self.shape.last {
+            let (row, groups, channels) = (runs.row(), runs.groups, runs.view.channels);
+            let of_rows = 2 * channels * (x.len() / row.max(1));
+            self.sums.lend(of_rows, |sums| {
+                pairs(&machine.team, (x_grad, row), (&mut *sums, 2 * channels), &|index, out, sums| {
+                    let elements = [x, grad].map(|elements| &elements[index * row..][..row]);
+                    let statistics = [mean, variance].map(|of_runs| &of_runs[index * groups..][..groups]);
+                    neighbours::gradients(machine.isa, runs, elements, scale, statistics, out, sums);
+                    finish.piece(out, index * row);
+                });
+                for (to, first) in [(bias_grad, 0), (scale_grad, channels)] {
+                    for (channel, to) in to.iter_mut().enumerate() {
+                        let of_rows = sums.iter().skip(first + channel).step_by(2 * channels);
+                        *to = T::of(of_rows.sum::<f64>());
+                    }
+                }
+            })?;
+            return Ok(());
+        }
         let block = runs.view.block();
         pairs(&machine.team, (scale_grad, block), (bias_grad, block), &|index, of_scale, of_bias| {
             parameters(machine.isa, runs, index * block, [x, grad, mean, variance], of_scale, of_bias);
         });
-        if self.shape.last {
-            let (row, groups) = (runs.row(), runs.groups);
-            pieces(&machine.team, x_grad, row, &|index, out| {
-                let elements = [x, grad].map(|elements| &elements[index * row..][..row]);
-                let statistics = [mean, variance].map(|of_runs| &of_runs[index * groups..][..groups]);
-                neighbours::values(machine.isa, runs, elements, scale, statistics, out);
-                finish.piece(out, index * row);
-            });
-            return Ok(());
-        }
         let (length, of_piece) = (runs.length(), runs.of_piece());
         pieces(&machine.team, x_grad, of_piece * length, &|index, out| {
             let first = index * of_piece;
@@ -303,7 +314,7 @@ dispatch! {
         isa, runs: Runs<T>, first: usize, operands: [&[T]; 4], of_scale: &mut [T], of_bias: &mut [T],
     ) {
         let [x, grad, mean, variance] = operands;
-        let (view, groups, places, own) = (runs.view, runs.groups, runs.places, runs.channels());
+        let (view, groups, own) = (runs.view, runs.groups, runs.channels());
         let channels = first..first + of_scale.len();
         let [bias, scale] = view.sums(isa, channels, |[of_bias, of_scale], elements, row, channel| {
             let (grad, x) = (&grad[elements.clone()], &x[elements]);
@@ -314,7 +325,7 @@ dispatch! {
                 let at = view.channel(channel, done);
                 let left = if view.inner == 1 { own - at % own } else { grad.len() };
                 let part = done..grad.len().min(done + left);
-                let run = row / places * groups + at / own;
+                let run = row * groups + at / own;
                 let (mean, inverse) = (mean[run], runs.inverse(variance[run]));
                 let elements = grad[part.clone()].iter().zip(&x[part.clone()]);
                 for (term, (grad, x)) in of_scale[part.clone()].iter_mut().zip(elements) {

@@ -48,17 +48,14 @@ impl Channels {
         }
     }
 
-    /// The sums of terms over all places, added to those of the channels' groups, which begin with group `group`.
+    /// The sums of terms over all places.
     #[inline(always)]
     fn sums<T: Float, const N: usize, const M: usize>(
         self,
         from: [&[T]; N],
-        own: usize,
-        group: usize,
-        sums: &mut [[f64; GROUPS]; M],
         terms: impl Fn([Lanes<T>; N]) -> [Lanes<T>; M],
-    ) {
-        let mut totals = [[0.0; LANES]; M];
+    ) -> [Lanes<f64>; M] {
+        let mut sums = [[0.0; LANES]; M];
         for begin in (0..self.places).step_by(BLOCK) {
             let mut block = [[T::ZERO; LANES]; M];
             for place in begin..self.places.min(begin + BLOCK) {
@@ -72,16 +69,20 @@ impl Channels {
                     }
                 }
             }
-            for (totals, block) in totals.iter_mut().zip(&block) {
-                for (total, block) in totals.iter_mut().zip(block) {
-                    *total += block.double();
+            for (sums, block) in sums.iter_mut().zip(&block) {
+                for (sum, block) in sums.iter_mut().zip(block) {
+                    *sum += block.double();
                 }
             }
         }
-        for (sums, totals) in sums.iter_mut().zip(&totals) {
-            for (lane, total) in totals[..self.width].iter().enumerate() {
-                sums[(self.first + lane) / own - group] += total;
-            }
+        sums
+    }
+
+    /// Adds sums of channels to those of their groups, of which `group` is the first.
+    #[inline(always)]
+    fn add(self, sums: Lanes<f64>, own: usize, group: usize, to: &mut [f64; GROUPS]) {
+        for (lane, sum) in sums[..self.width].iter().enumerate() {
+            to[(self.first + lane) / own - group] += sum;
         }
     }
 
@@ -122,26 +123,29 @@ dispatch! {
         let count = runs.length().max(1) as f64;
         for first in (0..runs.groups).step_by(GROUPS) {
             let groups = [first, runs.groups.min(first + GROUPS)];
-            let mut sums = [[0.0; GROUPS]; 1];
+            let mut sums = [0.0; GROUPS];
             for part in 0..runs.parts(groups) {
-                runs.neighbours(groups, part).sums([x], own, first, &mut sums, |x| x);
+                let channels = runs.neighbours(groups, part);
+                let [of_channels] = channels.sums([x], |x| x);
+                channels.add(of_channels, own, first, &mut sums);
             }
             for group in first..groups[1] {
-                mean[group] = T::of(sums[0][group - first] / count);
+                mean[group] = T::of(sums[group - first] / count);
             }
-            let mut sums = [[0.0; GROUPS]; 1];
+            let mut sums = [0.0; GROUPS];
             for part in 0..runs.parts(groups) {
                 let channels = runs.neighbours(groups, part);
                 let mean = channels.numbers(|channel| mean[channel / own]);
-                channels.sums([x], own, first, &mut sums, |[mut x]| {
+                let [of_channels] = channels.sums([x], |[mut x]| {
                     for (x, mean) in x.iter_mut().zip(&mean) {
                         *x = (*x - *mean) * (*x - *mean);
                     }
                     [x]
                 });
+                channels.add(of_channels, own, first, &mut sums);
             }
             for group in first..groups[1] {
-                variance[group] = T::of(sums[0][group - first] / count);
+                variance[group] = T::of(sums[group - first] / count);
             }
             for part in 0..runs.parts(groups) {
                 let channels = runs.neighbours(groups, part);
@@ -161,38 +165,45 @@ dispatch! {
 }
 
 dispatch! {
-    /// The gradients of the elements of a row.
+    /// The gradients of the elements of a row, and its part in those of bias and scale.
     wide if T::WIDE;
-    pub(super) fn values<const FUSED: bool, T: Float>(
-        isa, runs: Runs<T>, elements: [&[T]; 2], scale: &[T], statistics: [&[T]; 2], out: &mut [T],
+    pub(super) fn gradients<const FUSED: bool, T: Float>(
+        isa, runs: Runs<T>, elements: [&[T]; 2], scale: &[T], statistics: [&[T]; 2], out: &mut [T], of_channels: &mut [f64],
     ) {
         let ([mean, variance], own) = (statistics, runs.channels());
         let count = runs.length().max(1) as f64;
+        let (of_bias, of_scale) = of_channels.split_at_mut(runs.view.channels);
         for first in (0..runs.groups).step_by(GROUPS) {
             let groups = [first, runs.groups.min(first + GROUPS)];
-            // The mean of the gradients of the normalised elements, and that of their products with these elements.
-            let mut sums = [[0.0; GROUPS]; 2];
+            // The sums of the gradients of the normalised elements, and of their products with these elements.
+            let (mut levels, mut slopes) = ([0.0; GROUPS], [0.0; GROUPS]);
             for part in 0..runs.parts(groups) {
                 let channels = runs.neighbours(groups, part);
                 let mean = channels.numbers(|channel| mean[channel / own]);
                 let inverse = channels.numbers(|channel| runs.inverse(variance[channel / own]));
-                let scale = channels.numbers(|channel| scale[channel]);
-                channels.sums(elements, own, first, &mut sums, |[mut x, mut grad]| {
+                let [mut level, mut slope] = channels.sums(elements, |[mut x, grad]| {
                     for lane in 0..LANES {
-                        grad[lane] *= scale[lane];
                         x[lane] = grad[lane] * ((x[lane] - mean[lane]) * inverse[lane]);
                     }
                     [grad, x]
                 });
+                let here = channels.first..channels.first + channels.width;
+                of_bias[here.clone()].copy_from_slice(&level[..channels.width]);
+                of_scale[here.clone()].copy_from_slice(&slope[..channels.width]);
+                for (lane, scale) in scale[here].iter().enumerate() {
+                    level[lane] *= scale.double();
+                    slope[lane] *= scale.double();
+                }
+                channels.add(level, own, first, &mut levels);
+                channels.add(slope, own, first, &mut slopes);
             }
             for part in 0..runs.parts(groups) {
                 let channels = runs.neighbours(groups, part);
                 let mean = channels.numbers(|channel| mean[channel / own]);
                 let inverse = channels.numbers(|channel| runs.inverse(variance[channel / own]));
                 let scale = channels.numbers(|channel| scale[channel]);
-                let [level, slope] = [0, 1].map(|k| {
-                    channels.numbers(|channel| T::of(sums[k][channel / own - first] / count))
-                });
+                let level = channels.numbers(|channel| T::of(levels[channel / own - first] / count));
+                let slope = channels.numbers(|channel| T::of(slopes[channel / own - first] / count));
                 let [x, grad] = elements;
                 for place in 0..runs.places {
                     let (x, mut values) = (channels.load(x, place), channels.load(grad, place));
