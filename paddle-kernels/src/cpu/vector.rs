@@ -31,6 +31,18 @@ pub(super) const FEW_REGISTERS: usize = 8;
 /// The side of the square that [`Factor::transpose_block`] transposes.
 pub(crate) const BLOCK: usize = 4;
 
+/// Asks for the line of the cache at an address, which need not be one of memory.
+#[inline(always)]
+pub(crate) fn fetch<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: it is a hint, which reads nothing.
+    unsafe {
+        _mm_prefetch::<_MM_HINT_T0>(address.cast())
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
 impl Element for f32 {
     #[cfg(target_arch = "x86_64")]
     type Avx512 = F32x16;

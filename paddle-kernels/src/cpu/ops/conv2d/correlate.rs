@@ -17,7 +17,7 @@ use crate::cpu::images::{Images, Places};
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
 use crate::cpu::transpose::separate;
-use crate::cpu::vector::{Vector, Work, on_registers};
+use crate::cpu::vector::{Vector, Work, fetch, on_registers};
 use crate::team::Team;
 
 /// Sums over the channels of images and the elements of filters.
@@ -237,6 +237,12 @@ impl<T: Float> Correlation<'_, T> {
         let Place { start, distance, filters, begin: [channel, element] } = place;
         // SAFETY: the copy has all that the results meet, and the packed filters all that they are multiplied by.
         unsafe {
+            // Results of large images are in no cache.
+            for column in 0..COLUMNS {
+                for w in 0..WIDTH {
+                    fetch(start.wrapping_add(column * distance + w * V::LANES));
+                }
+            }
             let mut sums = [[V::splat(T::ZERO); WIDTH]; COLUMNS];
             for inner in 0..self.strips.channels.div_ceil(OF_BLOCK) {
                 let channels = self.filters.channels(inner);

@@ -4,7 +4,7 @@
 
 use super::correlate::{fit, most_columns};
 use crate::cpu::epilogue::InRegisters;
-use crate::cpu::vector::{Element, Factor, Vector};
+use crate::cpu::vector::{Element, Factor, Vector, fetch};
 
 /// The products of neighbours, elements of images or tiles at one point, with a block of filters.
 #[derive(Clone, Copy)]
@@ -86,6 +86,12 @@ unsafe fn block<V: Vector, const COUNT: usize, const WIDTH: usize>(operands: Pro
     let width = WIDTH * V::LANES;
     // SAFETY: the caller's.
     unsafe {
+        // Results of large images are in no cache.
+        for at in 0..COUNT {
+            for w in 0..WIDTH {
+                fetch(to.wrapping_add(at * to_distance + w * V::LANES));
+            }
+        }
         let mut sums = [[V::splat(V::Element::ZERO); WIDTH]; COUNT];
         let (mut weights, mut from) = (packed, from);
         for _ in 0..depth {

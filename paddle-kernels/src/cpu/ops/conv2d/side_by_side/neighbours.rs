@@ -11,7 +11,7 @@ use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
 use crate::cpu::ops::conv2d::axis::Axis;
 use crate::cpu::ops::conv2d::strips::CHANNELS;
-use crate::cpu::vector::{Vector, Work, on_registers};
+use crate::cpu::vector::{Vector, Work, fetch, on_registers};
 use crate::team::Team;
 
 /// A piece is about so many multiply-adds: some microseconds of work.
@@ -56,6 +56,34 @@ struct Run {
     taps: [Range<usize>; 2],
 }
 
+/// What the next row of results needs: what it meets below what this row meets, and its results. It is asked for while
+/// this row is computed; processors do not foresee it, as the rows of an image are far apart.
+#[derive(Clone, Copy)]
+struct Ahead {
+    /// The lines of the image, and for each result its elements.
+    lines: usize,
+    elements: usize,
+    /// The distance from what the first tap meets to the first of these lines, and of neighbouring lines and elements.
+    first: usize,
+    between: [usize; 2],
+    /// The distance of the result below.
+    result: usize,
+}
+
+impl Ahead {
+    /// Asks for what a result needs that meets `from` with its first tap, and is at `to`.
+    #[inline(always)]
+    fn fetch<T>(self, from: *const T, to: *mut T) {
+        for line in 0..self.lines {
+            for element in 0..self.elements {
+                let [down, across] = self.between;
+                fetch(from.wrapping_add(self.first + line * down + element * across));
+            }
+        }
+        fetch(to.wrapping_add(self.result));
+    }
+}
+
 /// What some results of a run read and write, for a register of channels.
 struct Sums<T> {
     /// What the first result meets with the first tap, and the first weight.
@@ -69,6 +97,8 @@ struct Sums<T> {
     /// The distances of what neighbouring results meet, and of the results.
     apart: usize,
     to_apart: usize,
+    /// What is fetched for the next row.
+    ahead: Ahead,
     /// The first result, and its number among all elements.
     to: *mut T,
     element: usize,
@@ -154,6 +184,14 @@ impl<T: Float> Neighbours<'_, T> {
         let weight = (ky * self.width + kx) * CHANNELS;
         let at_once = most_columns(count, 1, V::REGISTERS.min(MOST_REGISTERS));
         let (apart, to_apart) = (self.axes[axis].step() * from[axis], self.axes[axis].output_step * to[axis]);
+        let lowest = (taps[0].len().saturating_sub(1) as isize * down.stride).max(0) as usize;
+        let ahead = Ahead {
+            lines: down.step(),
+            elements: across.step(),
+            first: (lowest + 1) * from[0],
+            between: from,
+            result: down.output_step * to[0],
+        };
         let mut done = 0;
         while done < count {
             // The last ones may be computed twice.
@@ -170,6 +208,7 @@ impl<T: Float> Neighbours<'_, T> {
                     weights_between: [down.between * self.width * CHANNELS, across.between * CHANNELS],
                     apart,
                     to_apart,
+                    ahead,
                     to: self.out.wrapping_add(element),
                     element,
                     lanes: channels - lane,
@@ -212,6 +251,9 @@ impl<T: Float> Neighbours<'_, T> {
         // SAFETY: the caller's; packed filters have whole registers.
         unsafe {
             let mut sums = [V::splat(T::ZERO); COUNT];
+            for at in 0..COUNT {
+                of.ahead.fetch(of.from.wrapping_add(at * of.apart), of.to.wrapping_add(at * of.to_apart));
+            }
             let (mut line, mut weights) = (of.from, of.packed);
             for _ in 0..of.taps[0] {
                 let (mut from, mut packed) = (line, weights);
