@@ -21,6 +21,7 @@ pub mod split;
 pub mod stages;
 mod switches;
 pub mod test_mode;
+pub mod turn;
 
 pub use gradient_paths::{Paths, Untrained, check_trainable, cost, of_unused_parameters, trained};
 pub use pipeline::{Pass, PassError, Pipeline, ShardedTraining};

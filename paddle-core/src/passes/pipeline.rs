@@ -18,6 +18,7 @@ use super::split::split;
 use super::stages::place;
 use super::switches::{Switch, Switches, UnknownSwitch};
 use super::test_mode::test_mode;
+use super::turn::turn;
 use crate::ops::{GradientError, Program};
 use crate::program::{BuildError, RowsId, VerifyError};
 
@@ -123,7 +124,8 @@ impl<'a> Pipeline<'a> {
             Ok(())
         });
         let compose = Pass::optional(Switch::Compose, |program| Ok(compose(program)?));
-        Pipeline::new([test_mode, compose].into_iter().chain(simplified()))
+        let turn = Pass::optional(Switch::Turn, |program| Ok(turn(program)?));
+        Pipeline::new([test_mode, compose, turn].into_iter().chain(simplified()))
     }
 
     /// Applies the passes, except those that the environment switches off. Debug builds verify the program after each.

@@ -33,6 +33,8 @@ switches! {
     Combine "combine",
     /// [Composition](super::compose) of operators whose factors follow from parameters.
     Compose "compose",
+    /// [Turning](super::turn) of matrices that products read as their transposes.
+    Turn "turn",
     /// [Splitting](super::split) of products.
     Split "split",
     /// [Mapping](super::map) of what loops compute without state.

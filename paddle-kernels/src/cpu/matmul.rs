@@ -182,6 +182,8 @@ const SMALLEST_TILE: usize = 1 << 15;
 const MOST_ROWS: usize = 256;
 /// Fewer rows than this do not repay packing a panel of B for them.
 const FEWEST_ROWS: usize = 64;
+/// A row of B is not cut into parts of fewer bytes, if A has a single row.
+const LONG_ROW: usize = 1024;
 /// So many tiles keep any team busy, and more only cost.
 const MANY_TILES: usize = 32;
 
@@ -193,6 +195,12 @@ impl Grid {
         let work = m.saturating_mul(n).saturating_mul(k);
         if work < ONE_TILE {
             return Grid { m, n, tile_rows: m, tile_columns: n };
+        }
+        if m == 1 {
+            // Long rows of B are read from their begin to their end.
+            let tile_columns =
+                n.div_ceil(MANY_TILES / 4).max(LONG_ROW / size_of::<T>()).next_multiple_of(panel);
+            return Grid { m, n, tile_rows: m, tile_columns: tile_columns.min(n) };
         }
         let panels = n.div_ceil(panel);
         let bands = m.div_ceil(MOST_ROWS).max((MANY_TILES / 4).div_ceil(panels).min(m / FEWEST_ROWS));
@@ -301,9 +309,79 @@ impl<T: Factor> Product<T, &dyn Panels<T>> {
                         .fill(T::Sum::ZERO);
                 }
             } else if rows.len() == 1 {
-                self.strips::<V, 1, 4>(isa, rows, columns);
+                match self.b.in_place().filter(|_| columns.len() > 4 * V::LANES) {
+                    Some(b) => self.row::<V>(b, rows.start, columns),
+                    None => self.strips::<V, 1, 4>(isa, rows, columns),
+                }
             } else {
                 self.strips::<V, HEIGHT, 2>(isa, rows, columns);
+            }
+        }
+    }
+
+    /// Computes a row of a tile, where B is in memory: some rows of B at a time, each from its begin to its end. So B comes from
+    /// memory in its order, which is several times as fast as by columns.
+    ///
+    /// # Safety
+    /// As for `tile`.
+    #[inline(always)]
+    unsafe fn row<V: Factors<Element = T>>(&self, b: Operand<T>, i: usize, columns: Range<usize>) {
+        let mut p = 0;
+        while p < self.k {
+            // SAFETY: these rows are inside of B.
+            unsafe {
+                match self.k - p {
+                    8.. => self.rows_of_right::<V, 8>(b, i, p, &columns),
+                    4.. => self.rows_of_right::<V, 4>(b, i, p, &columns),
+                    _ => self.rows_of_right::<V, 1>(b, i, p, &columns),
+                }
+            }
+            p += match self.k - p {
+                8.. => 8,
+                4.. => 4,
+                _ => 1,
+            };
+        }
+    }
+
+    /// Adds the products of `COUNT` elements of a row of A with as many rows of B, from `p` on.
+    ///
+    /// # Safety
+    /// As for `tile`.
+    #[inline(always)]
+    unsafe fn rows_of_right<V: Factors<Element = T>, const COUNT: usize>(
+        &self,
+        b: Operand<T>,
+        i: usize,
+        p: usize,
+        columns: &Range<usize>,
+    ) {
+        let add = self.accumulate || p > 0;
+        // SAFETY: the caller's.
+        unsafe {
+            let mut values = [V::splat(T::ZERO); COUNT];
+            for (q, value) in values.iter_mut().enumerate() {
+                *value = V::splat(*self.a.at(i, p + q));
+            }
+            let (from, to) = (b.at(p, columns.start), self.c.add(i * self.c_row + columns.start));
+            let whole = columns.len() - columns.len() % V::LANES;
+            for j in (0..whole).step_by(V::LANES) {
+                let to = to.add(j);
+                let mut sum = if add { V::Sums::load(to) } else { V::Sums::splat(T::Sum::ZERO) };
+                for (q, value) in values.iter().enumerate() {
+                    sum = value.multiply(V::load(from.add(q * b.row + j)), sum);
+                }
+                sum.store(to);
+            }
+            let rest = columns.len() - whole;
+            if rest > 0 {
+                let to = to.add(whole);
+                let mut sum =
+                    if add { V::Sums::load_partial(to, rest) } else { V::Sums::splat(T::Sum::ZERO) };
+                for (q, value) in values.iter().enumerate() {
+                    sum = value.multiply(V::load_partial(from.add(q * b.row + whole), rest), sum);
+                }
+                sum.store_partial(to, rest);
             }
         }
     }
