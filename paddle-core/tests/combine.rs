@@ -204,3 +204,59 @@ fn what_is_not_attention_stays() {
         "return y"
     )));
 }
+
+/// A program with values between `x` and the result `y`.
+fn of_function(steps: &str) -> Program {
+    let source = format!(
+        "program {{
+          rows _
+          block 0 (x: f32[_, 4], z: f32[_, 4]) {{
+            root: f32[] = assign_value(values=[1.4142135])
+            one: f32[] = fill_constant(value=1.0)
+            half: f32[1] = fill_constant(value=0.5)
+            {steps}
+          }}
+        }}"
+    );
+    let program = text::parse(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+    program.verify().unwrap();
+    program
+}
+
+const ERF: &str =
+    "a: f32[_, 4] = elementwise_div(x, root)\ne: f32[_, 4] = erf(a)\np: f32[_, 4] = elementwise_add(e, one)";
+
+#[test]
+fn gelu_is_recognised_as_models_write_it() {
+    for rest in [
+        "m: f32[_, 4] = elementwise_mul(x, p)\ny: f32[_, 4] = elementwise_mul(m, half)",
+        "m: f32[_, 4] = elementwise_mul(p, x)\ny: f32[_, 4] = scale(m, scale=0.5)",
+        "m: f32[_, 4] = elementwise_mul(half, x)\ny: f32[_, 4] = elementwise_mul(m, p)",
+        "m: f32[_, 4] = scale(p, scale=0.5)\ny: f32[_, 4] = elementwise_mul(x, m)",
+    ] {
+        let found = text_of(of_function(&format!("{ERF}\n{rest}\nreturn y")));
+        assert!(found.contains("y: f32[_, 4] = gelu(x)") && !found.contains("erf"), "{found}");
+    }
+}
+
+#[test]
+fn what_is_nearly_gelu_stays() {
+    for steps in [
+        // Another factor, another value, and a value in between that is read.
+        format!(
+            "{ERF}\nm: f32[_, 4] = elementwise_mul(x, p)\ny: f32[_, 4] = elementwise_mul(m, root)\nreturn y"
+        ),
+        format!(
+            "{ERF}\nm: f32[_, 4] = elementwise_mul(z, p)\ny: f32[_, 4] = elementwise_mul(m, half)\nreturn y"
+        ),
+        format!(
+            "{ERF}\nm: f32[_, 4] = elementwise_mul(x, p)\ny: f32[_, 4] = elementwise_mul(m, half)\nreturn y, e"
+        ),
+        format!(
+            "{ERF}\nm: f32[_, 4] = elementwise_mul(p, p)\ny: f32[_, 4] = elementwise_mul(m, half)\nreturn y"
+        ),
+    ] {
+        let found = text_of(of_function(&steps));
+        assert!(found.contains("erf") && !found.contains("gelu"), "{found}");
+    }
+}

@@ -1,7 +1,7 @@
 //! `attend`: attention of all places to all as one operator, so that no kernel has to keep the scores of all pairs.
 
 mod combined;
-mod constants;
+pub(super) mod constants;
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Operator,

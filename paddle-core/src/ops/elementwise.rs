@@ -7,6 +7,7 @@ mod coefficients;
 
 mod binary;
 mod functions;
+pub(super) mod gelu;
 mod loss;
 mod losses;
 mod predicate;

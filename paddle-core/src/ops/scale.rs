@@ -1,8 +1,9 @@
 //! `scale`: an affine function with constant coefficients.
 
+use super::elementwise::gelu;
 use super::{
-    AccuracyClass, Effects, Form, Gradient, GradientError, Infer, Linear, Mismatch, Operation, Operator,
-    Program, Sample, Schema, Slot,
+    AccuracyClass, Before, Combination, Effects, Form, Gradient, GradientError, Infer, Linear, Mismatch,
+    Operation, Operator, Program, Sample, Schema, Slot,
 };
 use crate::program::{Type, VarId};
 
@@ -44,6 +45,10 @@ impl Operation for Scale {
     /// A function with a bias is not linear.
     fn linear(&self) -> Linear {
         if self.bias == 0.0 { Linear::In(&[0]) } else { Linear::No }
+    }
+
+    fn combined(&self, operator: &Operator, before: Before<'_>) -> Option<Combination> {
+        gelu::combined(operator, before)
     }
 
     fn form(&self, _: &Program, _: &Operator) -> Option<Form> {

@@ -1,7 +1,7 @@
 //! Attention as it is written: two products of matrices, and what is between them.
 
 use super::Attend;
-use super::constants::{element, is_single};
+use super::constants::number;
 use crate::ops::{Before, BinaryKind, Combination, Op, Operator};
 use crate::program::VarId;
 
@@ -155,10 +155,7 @@ impl<'a> Steps<'a> {
 
     /// The number of a constant with one element.
     fn constant(&mut self, var: VarId) -> Option<f64> {
-        if !is_single(self.before.program(), var) {
-            return None;
-        }
-        let number = element(self.before, var, 0)?;
+        let number = number(self.before, var)?;
         self.unread.push(var);
         Some(number)
     }

@@ -17,6 +17,11 @@ pub(super) fn is_single(program: &Program, var: VarId) -> bool {
     ty.rows.is_none() && ty.dims.iter().all(|dim| dim.constant() == Some(1))
 }
 
+/// The number of a constant with one element.
+pub(in crate::ops) fn number(before: Before<'_>, var: VarId) -> Option<f64> {
+    if is_single(before.program(), var) { element(before, var, 0) } else { None }
+}
+
 fn find(before: Before<'_>, var: VarId, at: usize, deepest: usize) -> Option<f64> {
     let program = before.program();
     if is_single(program, var) && at > 0 || program.ty(var).rows.is_some() {

@@ -1,10 +1,10 @@
 //! Arithmetic on two values.
 
 use super::select::divide;
-use super::{Compare, CompareKind, Real, Unary, UnaryKind, class};
+use super::{Compare, CompareKind, Real, Unary, UnaryKind, class, gelu};
 use crate::ops::{
-    Attributes, Effects, Fill, Form, Gradient, GradientError, Infer, Linear, Mismatch, Number, Operation,
-    Operator, Program, Sample, Scale, Schema, Slot,
+    Attributes, Before, Combination, Effects, Fill, Form, Gradient, GradientError, Infer, Linear, Mismatch,
+    Number, Operation, Operator, Program, Sample, Scale, Schema, Slot,
 };
 use crate::program::{Type, VarId};
 
@@ -238,6 +238,10 @@ impl Operation for Binary {
     fn form(&self, _: &Program, operator: &Operator) -> Option<Form> {
         let quotient = || Form::Quotient([operator.inputs[0], operator.inputs[1]]);
         (self.kind == BinaryKind::Div).then(quotient)
+    }
+
+    fn combined(&self, operator: &Operator, before: Before<'_>) -> Option<Combination> {
+        gelu::combined(operator, before)
     }
 
     fn samples() -> Vec<Sample> {
