@@ -26,8 +26,8 @@ use std::ops::Range;
 use super::isa::Isa;
 use super::kernel::Machine;
 use super::shared::Shared;
-use super::vector::{FEW_REGISTERS, Factor, FactorWork, Factors, Register};
-use factor::Panels;
+use super::vector::{FEW_REGISTERS, Factor, FactorWork, Factors, Register, fetch};
+use factor::{AHEAD, Panels};
 pub(super) use factor::{Operand, Right, Turned};
 pub(crate) use matrixmultiply::Gemm;
 
@@ -418,14 +418,15 @@ impl<T: Factor> Product<T, &dyn Panels<T>> {
                 let width = step.min(columns.end - j);
                 // SAFETY: the strip is inside the tile, and `packed` holds `depth` rows of WIDTH registers.
                 unsafe {
-                    let b = match in_place.filter(|_| width == step) {
-                        Some(b) => Operand { start: b.at(inner.start, j), ..b },
+                    let (b, ahead) = match in_place.filter(|_| width == step) {
+                        Some(b) if self.b.is_near() => (Operand { start: b.at(inner.start, j), ..b }, 0),
+                        Some(b) => (Operand { start: b.at(inner.start, j), ..b }, AHEAD * b.row),
                         None => {
                             self.b.pack_on(isa, packed, step, inner.clone(), j..j + width);
-                            Operand { start: packed.cast_const(), row: step, column: 1 }
+                            (Operand { start: packed.cast_const(), row: step, column: 1 }, 0)
                         }
                     };
-                    let strip = Strip { inner: inner.clone(), first: j, width, b, add };
+                    let strip = Strip { inner: inner.clone(), first: j, width, b, ahead, add };
                     match registers {
                         1 => self.blocks::<V, HEIGHT, 1>(rows.clone(), &strip),
                         2 if const { WIDTH > 2 } => self.blocks::<V, HEIGHT, 2>(rows.clone(), &strip),
@@ -508,6 +509,11 @@ impl<T: Factor> Product<T, &dyn Panels<T>> {
                 for (w, column) in columns.iter_mut().enumerate() {
                     *column = V::load(b.add(w * V::LANES));
                 }
+                if strip.ahead > 0 {
+                    for w in 0..WIDTH {
+                        fetch(b.wrapping_add(strip.ahead + w * V::LANES));
+                    }
+                }
                 for (row, sums) in rows.iter().zip(&mut sums) {
                     let value = V::splat(*row.add(offset));
                     for (column, sum) in columns.iter().zip(sums) {
@@ -542,6 +548,8 @@ struct Strip<T> {
     width: usize,
     /// The rows `inner` of these columns, in whole registers.
     b: Operand<T>,
+    /// How far ahead of what is read memory is asked for; 0 where it is in a cache.
+    ahead: usize,
     /// Adds to C.
     add: bool,
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::cpu::isa::Isa;
 use crate::cpu::transpose::transpose;
-use crate::cpu::vector::{Factor, FactorWork, Factors, Register};
+use crate::cpu::vector::{Factor, FactorWork, Factors, Register, fetch};
 
 /// A matrix inside memory: element (i, j) is `start[i * row + j * column]`.
 #[derive(Clone, Copy)]
@@ -191,6 +191,10 @@ impl<T: Factor> Right<T> for Near<T> {
     }
 }
 
+/// Rows of a matrix are asked for so many rows before they are needed: in a wide one, the parts of neighbouring rows that a strip
+/// has are far apart, which processors do not foresee.
+pub(super) const AHEAD: usize = 16;
+
 /// One of the strides is 1.
 impl<T: Factor> Right<T> for Operand<T> {
     fn in_place(&self) -> Option<Operand<T>> {
@@ -214,6 +218,7 @@ impl<T: Factor> Right<T> for Operand<T> {
                     let (from, to) = (from.add(p * self.row), packed.add(p * step));
                     let mut j = 0;
                     while j + V::LANES <= width {
+                        fetch(from.wrapping_add(AHEAD * self.row + j));
                         V::load(from.add(j)).store(to.add(j));
                         j += V::LANES;
                     }

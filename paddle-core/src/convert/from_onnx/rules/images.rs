@@ -206,7 +206,7 @@ impl Node<'_, '_> {
         }])
     }
 
-    /// Padding that counts in an average is put there first.
+    /// Padding that counts in an average is put there first, if the last window may reach behind it.
     pub(super) fn pool(&mut self, pooling_type: PoolKind) -> Given {
         let x = self.input(0)?;
         if self.ty(x).rank() == 5 {
@@ -221,8 +221,8 @@ impl Node<'_, '_> {
         }
         let mut image = self.image(x, &windows)?;
         let counts = pooling_type == PoolKind::Avg && self.int("count_include_pad", 0) != 0;
-        let mut sides = windows.sides;
-        if counts && sides != [0; 4] {
+        let (mut sides, ceil_mode) = (windows.sides, self.int("ceil_mode", 0) != 0);
+        if counts && ceil_mode && sides != [0; 4] {
             let mut paddings = vec![0; 4];
             paddings.extend(sides);
             image = self.emit(Pad { paddings, pad_value: 0.0 }, &[image])?;
@@ -231,7 +231,8 @@ impl Node<'_, '_> {
         let op = Pool2d {
             strides: windows.strides,
             paddings: Padding::Explicit(sides),
-            ceil_mode: self.int("ceil_mode", 0) != 0,
+            ceil_mode,
+            exclusive: !counts || ceil_mode,
             ..Pool2d::of_size(pooling_type, windows.size)
         };
         if !op.ceil_mode {

@@ -24,18 +24,33 @@ dispatch! {
             let places = Place::<T>::some(&across, first, count);
             let places = &places[..count];
             for (x, out) in x.chunks_exact(inputs.max(1)).zip(out.chunks_exact_mut(outputs.max(1))) {
+                // The rows of the image beside the row before, as wide as the result: neighbours share them.
+                let mut lines = [[T::ZERO; COLUMNS]; 2];
+                let mut of: [Option<usize>; 2] = [None; 2];
                 for y in 0..height {
                     let row = Place::<T>::of(&down, y);
-                    let above = &x[row.first * width..][..width];
-                    let below = &x[row.second * width..][..width];
-                    let out = &mut out[y * columns + first..][..count];
-                    for (out, place) in out.iter_mut().zip(places) {
-                        *out = along(place, above);
+                    if of[1] == Some(row.first) {
+                        lines.swap(0, 1);
+                        of.swap(0, 1);
                     }
-                    if !row.is_on() {
+                    let wanted = [Some(row.first), (!row.is_on()).then_some(row.second)];
+                    for ((line, of), wanted) in lines.iter_mut().zip(&mut of).zip(wanted) {
+                        if let Some(wanted) = wanted.filter(|_| *of != wanted) {
+                            let from = &x[wanted * width..][..width];
+                            for (to, place) in line[..count].iter_mut().zip(places) {
+                                *to = along(place, from);
+                            }
+                            *of = Some(wanted);
+                        }
+                    }
+                    let out = &mut out[y * columns + first..][..count];
+                    let [above, below] = lines.each_ref().map(|line| &line[..count]);
+                    if row.is_on() {
+                        out.copy_from_slice(above);
+                    } else {
                         let [of_above, of_below] = row.weights;
-                        for (out, place) in out.iter_mut().zip(places) {
-                            *out = of_above * *out + of_below * along(place, below);
+                        for (out, (above, below)) in out.iter_mut().zip(above.iter().zip(below)) {
+                            *out = of_above * *above + of_below * *below;
                         }
                     }
                 }
