@@ -238,9 +238,11 @@ impl<T: Float> Correlation<'_, T> {
         // SAFETY: the copy has all that the results meet, and the packed filters all that they are multiplied by.
         unsafe {
             // Results of large images are in no cache.
-            for column in 0..COLUMNS {
-                for w in 0..WIDTH {
-                    fetch(start.wrapping_add(column * distance + w * V::LANES));
+            if self.results.last {
+                for column in 0..COLUMNS {
+                    for w in 0..WIDTH {
+                        fetch(start.wrapping_add(column * distance + w * V::LANES));
+                    }
                 }
             }
             let mut sums = [[V::splat(T::ZERO); WIDTH]; COLUMNS];

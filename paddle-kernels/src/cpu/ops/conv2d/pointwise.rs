@@ -65,6 +65,7 @@ impl<T: Float> Work<T> for Piece<'_, T> {
                 depth: filters.inner,
                 packed: packed[self.group * filters.group() + filters.block(block)..].as_ptr(),
                 to: to.wrapping_add(outer),
+                far: true,
                 distances: [strides[1] * images.channels, results.channels],
                 filters: (filters.outer - outer).min(filters.widest()),
                 ending: *ending,

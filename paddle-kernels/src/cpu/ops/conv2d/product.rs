@@ -17,6 +17,8 @@ pub(super) struct Product<T> {
     pub(super) packed: *const T,
     /// For each neighbour, the products with the filters of the block.
     pub(super) to: *mut T,
+    /// Whether the products go to memory that is in no cache, and is asked for.
+    pub(super) far: bool,
     /// The distances of neighbours in `from` and in `to`.
     pub(super) distances: [usize; 2],
     /// The filters whose products are stored. The last register of a block may have others, which are not.
@@ -81,15 +83,16 @@ unsafe fn product<V: Vector>(operands: Product<V::Element>, count: usize, width:
 /// As for [`Product::compute`].
 #[inline(always)]
 unsafe fn block<V: Vector, const COUNT: usize, const WIDTH: usize>(operands: Product<V::Element>) {
-    let Product { from, depth, packed, to, distances: [distance, to_distance], filters, ending, begin } =
+    let Product { from, depth, packed, to, far, distances: [distance, to_distance], filters, ending, begin } =
         operands;
     let width = WIDTH * V::LANES;
     // SAFETY: the caller's.
     unsafe {
-        // Results of large images are in no cache.
-        for at in 0..COUNT {
-            for w in 0..WIDTH {
-                fetch(to.wrapping_add(at * to_distance + w * V::LANES));
+        if far {
+            for at in 0..COUNT {
+                for w in 0..WIDTH {
+                    fetch(to.wrapping_add(at * to_distance + w * V::LANES));
+                }
             }
         }
         let mut sums = [[V::splat(V::Element::ZERO); WIDTH]; COUNT];

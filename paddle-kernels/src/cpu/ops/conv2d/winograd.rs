@@ -334,6 +334,7 @@ impl<T: Float> Piece<'_, T> {
                         depth: filters.inner,
                         packed: packed[point * filters.inner * width..].as_ptr(),
                         to: products.add(point * count * width),
+                        far: false,
                         distances: [depth, width],
                         filters: width,
                         ending: InRegisters::NONE,
