@@ -107,6 +107,7 @@ pub struct Along {
 impl Along {
     /// The elements between which element `at` of the result lies. The arithmetic has the precision and order of
     /// PaddlePaddle's, as the choice of elements depends on how a place is rounded.
+    #[inline(always)]
     pub fn between(&self, at: usize) -> Between {
         let place = self.ratio * at as f32;
         if self.kind == InterpolateKind::Nearest {
@@ -115,7 +116,10 @@ impl Along {
             return Between { first, second: first, weight: 0.0 };
         }
         let place = match self.half {
-            true => (f64::from(self.ratio) * (at as f64 + 0.5) - 0.5).max(0.0) as f32,
+            true => {
+                let place = f64::from(self.ratio) * (at as f64 + 0.5) - 0.5;
+                if place > 0.0 { place as f32 } else { 0.0 }
+            }
             false => place,
         };
         let first = (place as usize).min(self.last);

@@ -68,6 +68,13 @@ mod nets {
         }
         mean(square(h))
     }
+
+    /// What is said by the matrix of words by which it was read.
+    pub fn tied(x: Tensor<f32, _, 4>) -> Tensor<f32, _, 6> {
+        let words = parameter([6, 4]);
+        let seen = tanh(matmul(x, words, transpose_y = true));
+        matmul(matmul(seen, words), words, transpose_y = true)
+    }
 }
 
 /// Whether a network is trained or used.
@@ -87,6 +94,7 @@ fn program(network: &str) -> (Program, Use) {
         "images" => inference(nets::images().program().unwrap()),
         "nested" => training(nets::nested().program().unwrap()),
         "recurrent" => training(nets::recurrent().program().unwrap()),
+        "tied" => inference(nets::tied().program().unwrap()),
         _ => unreachable!("{network}"),
     }
 }
@@ -123,8 +131,9 @@ fn number(i: usize) -> f32 {
 fn results() -> Result<Vec<f32>, Error> {
     let mut results = Vec::new();
     let (mlp, recurrent, nested, images) = (nets::mlp(), nets::recurrent(), nets::nested(), nets::images());
-    let attentive = nets::attentive();
-    let mut parameters = Parameters::create_with_seed((&mlp, &recurrent, &nested, &images, &attentive), 3)?;
+    let (attentive, tied) = (nets::attentive(), nets::tied());
+    let all = (&mlp, &recurrent, &nested, &images, &attentive, &tied);
+    let mut parameters = Parameters::create_with_seed(all, 3)?;
     let mut trainer = Trainer::new(Momentum::new(0.1));
     let rows = mlp.batch((0..9).map(|i| mlp.row(array::from_fn(|j| number(13 * i + j)), number(i))))?;
     let word = |i: usize| array::from_fn(|j| number(3 * i + j));
@@ -145,6 +154,8 @@ fn results() -> Result<Vec<f32>, Error> {
         |i: usize| array::from_fn(|c| array::from_fn(|y| array::from_fn(|x| number(i + 64 * c + 8 * y + x))));
     let outputs = infer(&images, &parameters, [0, 1, 2].map(|i| images.row(image(i))))?;
     results.extend(outputs.at::<f32>(0)?.iter());
+    let rows = [0, 1, 2].map(|i| tied.row(array::from_fn(|j| number(4 * i + j))));
+    results.extend(infer(&tied, &parameters, rows)?.at::<f32>(0)?.iter());
     Ok(results)
 }
 
@@ -185,7 +196,7 @@ fn results_are_the_same_without_a_pass() {
         numbers.collect::<Vec<_>>()
     };
     let all = results(None);
-    assert_eq!(all.len(), 4 * 5 + 3 * 16);
+    assert_eq!(all.len(), 4 * 5 + 3 * 16 + 3 * 6);
     for &pass in Switch::ALL {
         for (k, (with, without)) in all.iter().zip(results(Some(pass))).enumerate() {
             let name = pass.name();
@@ -255,6 +266,8 @@ passes! {
         "the scores of attention, and their gradients, are nowhere as a whole: they are computed again backward",
     compose Compose images
         "normalisation by fixed statistics becomes a product and a sum, which end the launch of the convolution",
+    turn Turn tied
+        "the matrix that two products read as its transpose is turned once for each version of it",
     split Split recurrent
         "the product of what is read and what is remembered becomes two, of which one does not depend on the loop",
     map Map nested

@@ -29,6 +29,7 @@ struct Place<T> {
 }
 
 impl<T: Float> Place<T> {
+    #[inline(always)]
     fn of(along: &Along, at: usize) -> Place<T> {
         let between = along.between(at);
         let second = f64::from(between.weight);
@@ -37,6 +38,7 @@ impl<T: Float> Place<T> {
     }
 
     /// The places of some neighbours, from `first` on.
+    #[inline(always)]
     fn some(along: &Along, first: usize, count: usize) -> [Place<T>; COLUMNS] {
         let mut places = [Place { first: 0, second: 0, weights: [T::ZERO; 2] }; COLUMNS];
         for (at, place) in places[..count].iter_mut().enumerate() {
@@ -46,6 +48,7 @@ impl<T: Float> Place<T> {
     }
 
     /// Whether the element is one of the image.
+    #[inline(always)]
     fn is_on(&self) -> bool {
         self.weights[1] == T::ZERO
     }
