@@ -71,9 +71,9 @@ mod nets {
 
     /// What is said by the matrix of words by which it was read.
     pub fn tied(x: Tensor<f32, _, 4>) -> Tensor<f32, _, 6> {
-        let words = parameter([6, 4]);
-        let seen = tanh(matmul(x, words, transpose_y = true));
-        matmul(matmul(seen, words), words, transpose_y = true)
+        let table = parameter([6, 4]);
+        let seen = tanh(matmul(x, table, transpose_y = true));
+        matmul(matmul(seen, table), table, transpose_y = true)
     }
 }
 
