@@ -15,6 +15,7 @@ pub(crate) fn wide() -> Vec<Sample> {
         (70, 3, 1, 3, [4, 17]),
         (6, 33, 1, 1, [8, 9]),
         (90, 4, 18, 3, [9, 12]),
+        (40, 40, 1, 3, [14, 13]),
     ] {
         for (stride, paddings) in [(1, Padding::Explicit([0, 1, 2, 0])), (2, Padding::Same)] {
             let conv = Conv2d { strides: [stride; 2], paddings, groups, ..Conv2d::PLAIN };

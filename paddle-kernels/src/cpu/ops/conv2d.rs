@@ -10,7 +10,8 @@
 //! | gradients of images with few channels or wide borders | `scatter`: products, added to the elements of each window |
 //! | filters that are too large for the others | products of matrices, of which `panels` makes what is needed |
 //!
-//! All but the last take images in row-major order and with the channels as the fastest axis. In bf16, `amx` multiplies where the machine
+//! All but the last take images in row-major order and with the channels as the fastest axis, but for `winograd`, which takes the latter: where
+//! it saves more than copies take, images are turned for it. In bf16, `amx` multiplies where the machine
 //! has tiles; elsewhere `rounded` gives these kernels factors that are rounded before.
 #![allow(unsafe_code, reason = "calls the matrix product")]
 
@@ -270,10 +271,15 @@ impl<T: Float> Convolution<T> {
             }
             Pass::Grad(Conv2dGradKind::Filter) => s.grad_filter(machine, &self.scratch, from, out),
         };
-        if s.last == [false; 2] || s.is_direct::<T>(self.pass) {
+        let order = if s.is_worth_turning::<T>(machine.isa, self.pass) {
+            true
+        } else if s.last == [false; 2] || s.is_direct::<T>(self.pass) {
             return run(s, finish, from, out);
-        }
-        self.in_row_major_order(machine, s, from, out, |s, from, out| run(s, Finish::default(), from, out))?;
+        } else {
+            false
+        };
+        let run = |s, from: [&[T]; 2], out: &mut [T]| run(s, Finish::default(), from, out);
+        self.in_order(machine, (s, order), from, out, run)?;
         finish.all(&machine.team, out);
         Ok(())
     }
@@ -286,11 +292,12 @@ impl<T: Float> Body for Convolution<T> {
 }
 
 impl<T: Float> Convolution<T> {
-    /// Runs a kernel that takes operands in row-major order only, on copies of the others.
-    fn in_row_major_order(
+    /// Runs a kernel that takes operands in one order only, which says whether channels are the fastest axis, on copies of those
+    /// that are in the other.
+    fn in_order(
         &self,
         machine: &Machine,
-        s: Sizes,
+        (s, last): (Sizes, bool),
         [first, second]: [&[T]; 2],
         out: &mut [T],
         run: impl FnOnce(Sizes, [&[T]; 2], &mut [T]) -> Result<(), KernelError>,
@@ -301,7 +308,7 @@ impl<T: Float> Convolution<T> {
             Pass::Grad(Conv2dGradKind::Input) => [None, results, images],
             Pass::Grad(Conv2dGradKind::Filter) => [images, results, None],
         };
-        let turned = operands.map(|images| images.filter(|images| images.last));
+        let turned = operands.map(|images| images.filter(|images| images.last != last));
         let [a, b, c] = turned.map(|images| images.map_or(0, Images::len));
         self.copies.lend(a + b + c, |copies| {
             let (first_copy, rest) = copies.split_at_mut(a);
@@ -315,7 +322,7 @@ impl<T: Float> Convolution<T> {
                 images.turn(&machine.team, second, second_copy);
                 from[1] = second_copy;
             }
-            let s = Sizes { last: [false; 2], ..s };
+            let s = Sizes { last: [last; 2], ..s };
             match turned[2] {
                 None => run(s, from, out),
                 Some(images) => {

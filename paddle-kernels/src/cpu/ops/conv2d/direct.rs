@@ -13,6 +13,7 @@ use super::taps::Taps;
 use super::winograd::{TileGradient, Tiles, Tiling};
 use super::{Conv2dGradKind, Pass, Sizes};
 use crate::cpu::epilogue::{Finish, InRegisters};
+use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::kernel::Machine;
 use crate::cpu::number::Float;
@@ -303,6 +304,20 @@ impl Sizes {
                 (tiling.cost() * filters.lanes <= self.cost_of_scattering()).then_some(tiling)
             }
         }
+    }
+
+    /// Whether images that are in row-major order are turned, as tiles of images with the channels as the fastest axis save more
+    /// than copies take.
+    pub(super) fn is_worth_turning<T: Float>(&self, isa: Isa, pass: Pass) -> bool {
+        /// About the operations on registers that turning an element takes, there and back.
+        const TURNED: usize = 2;
+        if const { !T::WIDE } || self.last == [true; 2] {
+            return false;
+        }
+        let elements = |images: Images| if images.last { 0 } else { images.image() };
+        let turned = TURNED * (elements(self.images()) + elements(self.results()));
+        let tiling = Sizes { last: [true; 2], ..*self }.tiling::<T>(isa, pass);
+        tiling.is_some_and(|tiling| self.groups * tiling.saved() > turned)
     }
 
     /// Computes the results by tiles; returns false if they are not computed so.

@@ -74,7 +74,7 @@ impl Tiling {
             && of_points.groups.saturating_mul(of_points.group()).saturating_mul(size_of::<T>())
                 <= FILTER_BYTES
             && tiling.at_once::<T>(filters.inner) >= 4;
-        (fits && tiling.is_faster()).then_some(tiling)
+        (fits && tiling.saved() > 0).then_some(tiling)
     }
 
     /// The results of a tile along each axis.
@@ -105,10 +105,11 @@ impl Tiling {
         down * across * (ALL * inner * outputs + INPUT * inputs + OUTPUT * outputs)
     }
 
-    /// Whether tiles take fewer operations than the definition.
-    fn is_faster(&self) -> bool {
+    /// How many operations on registers the tiles of one image and group save, beside the definition.
+    pub(super) fn saved(&self) -> usize {
         let Filters { inner, outer, lanes, .. } = self.filters;
-        self.cost() < self.results.plane() * self.taps * self.taps * inner * outer.div_ceil(lanes)
+        let definition = self.results.plane() * self.taps * self.taps * inner * outer.div_ceil(lanes);
+        definition.saturating_sub(self.cost())
     }
 
     /// How many tiles are computed at once, if each has so many channels at every point.
