@@ -195,9 +195,9 @@ impl Case<'_> {
         if found.iter().zip(&exact).all(is_best) {
             return Ok(());
         }
-        let terms = match (dtype.is_float(), self.class) {
-            (true, AccuracyClass::Accumulating(_)) => self.terms(&exact, feeds)?,
-            _ => vec![Terms::default(); exact.len()],
+        let terms = match dtype.is_float() && self.class.depends_on_terms() {
+            true => self.terms(&exact, feeds)?,
+            false => vec![Terms::default(); exact.len()],
         };
         for (element, ((&found, &exact), terms)) in found.iter().zip(&exact).zip(terms).enumerate() {
             let allowed = if dtype.is_float() { self.class.allows(dtype, exact, terms) } else { 0.0 };

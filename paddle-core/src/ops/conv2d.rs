@@ -113,7 +113,9 @@ impl Operation for Conv2d {
                 doc: "Filters that slide over images.",
                 inputs: &[Slot::of("Input"), Slot::of("Filter")],
                 outputs: &[Slot::of("Output")],
-                accuracy: AccuracyClass::Accumulating("a sum of products"),
+                accuracy: AccuracyClass::Transformed(
+                    "a sum of products, which tiles compute from sums of factors",
+                ),
                 effects: Effects { products: true, ..Effects::ROW_WISE },
             }
         }
@@ -191,7 +193,9 @@ impl Operation for Conv2dGrad {
                             Slot::of("Output@GRAD"),
                         ],
                         outputs: &[Slot::of("Input@GRAD")],
-                        accuracy: AccuracyClass::Accumulating("a sum of products"),
+                        accuracy: AccuracyClass::Transformed(
+                            "a sum of products, which tiles compute from sums of factors",
+                        ),
                         effects: Effects { products: true, ..Effects::ROW_WISE },
                     }
                 }
@@ -207,7 +211,9 @@ impl Operation for Conv2dGrad {
                             Slot::of("Output@GRAD"),
                         ],
                         outputs: &[Slot::of("Filter@GRAD")],
-                        accuracy: AccuracyClass::Accumulating("a sum of products"),
+                        accuracy: AccuracyClass::Transformed(
+                            "a sum of products, which tiles compute from sums of factors",
+                        ),
                         effects: Effects { products: true, ..Effects::PURE },
                     }
                 }

@@ -85,7 +85,9 @@ impl Operation for Conv2dTranspose {
                 doc: "Filters that each element of an image puts into a larger one.",
                 inputs: &[Slot::of("Input"), Slot::of("Filter")],
                 outputs: &[Slot::of("Output")],
-                accuracy: AccuracyClass::Accumulating("a sum of products"),
+                accuracy: AccuracyClass::Transformed(
+                    "a sum of products, which tiles compute from sums of factors",
+                ),
                 effects: Effects { products: true, ..Effects::ROW_WISE },
             }
         }

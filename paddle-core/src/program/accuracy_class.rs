@@ -15,6 +15,10 @@ pub enum AccuracyClass {
     /// A sum of `n` terms that may cancel: `(8 + √n) · u · Σ|terms|`, where `u` is half a unit in the last place of 1.
     /// Where `u · Σ|terms|` is below the smallest positive number of the type, that number takes its place.
     Accumulating(&'static str),
+    /// Such a sum, which may be computed from sums of its factors instead, as convolutions by Winograd's tiles are. These are larger
+    /// than the terms, so the bound is `(80 + √n) · u · Σ|terms|` in single precision. In double precision it is that of
+    /// [`Accumulating`](Self::Accumulating).
+    Transformed(&'static str),
 }
 
 /// The terms of a sum, as far as the error bound depends on them.
@@ -36,6 +40,7 @@ impl AccuracyClass {
             AccuracyClass::Exact(_) => "exact",
             AccuracyClass::Rounding(_) => "rounding",
             AccuracyClass::Accumulating(_) => "accumulating",
+            AccuracyClass::Transformed(_) => "transformed",
         }
     }
 
@@ -44,7 +49,8 @@ impl AccuracyClass {
         match self {
             AccuracyClass::Exact(reason)
             | AccuracyClass::Rounding(reason)
-            | AccuracyClass::Accumulating(reason) => reason,
+            | AccuracyClass::Accumulating(reason)
+            | AccuracyClass::Transformed(reason) => reason,
         }
     }
 
@@ -54,12 +60,21 @@ impl AccuracyClass {
         match self {
             AccuracyClass::Exact(_) => 0.0,
             AccuracyClass::Rounding(_) => 4.0 * last_place(dtype, exact),
-            AccuracyClass::Accumulating(_) => {
-                let unit = last_place(dtype, 1.0) / 2.0;
-                (8.0 + (terms.count as f64).sqrt()) * (unit * terms.size).max(last_place(dtype, 0.0))
-            }
+            AccuracyClass::Transformed(_) if dtype == DType::F32 => of_sum(80.0, dtype, terms),
+            AccuracyClass::Accumulating(_) | AccuracyClass::Transformed(_) => of_sum(8.0, dtype, terms),
         }
     }
+
+    /// Whether the bound depends on the terms of a sum.
+    pub fn depends_on_terms(self) -> bool {
+        matches!(self, AccuracyClass::Accumulating(_) | AccuracyClass::Transformed(_))
+    }
+}
+
+/// `(units + √n) · u · Σ|terms|`.
+fn of_sum(units: f64, dtype: DType, terms: Terms) -> f64 {
+    let unit = last_place(dtype, 1.0) / 2.0;
+    (units + (terms.count as f64).sqrt()) * (unit * terms.size).max(last_place(dtype, 0.0))
 }
 
 /// The bits of an `f64` mantissa, without the hidden one.
@@ -100,5 +115,8 @@ mod tests {
         assert_eq!(allows(AccuracyClass::Exact("")), 0.0);
         assert_eq!(allows(AccuracyClass::Rounding("")), 8.0);
         assert_eq!(allows(AccuracyClass::Accumulating("")), 30.0);
+        assert_eq!(allows(AccuracyClass::Transformed("")), 246.0);
+        let [sum, transformed] = [AccuracyClass::Accumulating(""), AccuracyClass::Transformed("")];
+        assert_eq!(transformed.allows(DType::F64, 1.5, terms), sum.allows(DType::F64, 1.5, terms));
     }
 }

@@ -14,7 +14,8 @@ Written by `UPDATE_GOLDEN=1 cargo test -p paddle-core --test tables` from the op
 - **Operator**: its name and slots, PaddlePaddle's where it has the operator; `*` takes any number of values.
 - **Accuracy**: how far the floating-point results of a kernel may be from the exact ones, and why. *Exact*: rounded
   once, one result is right. *Rounding*: 4 units in the last place. *Accumulating*: (8 + √n) · 2⁻²⁴ · Σ|terms| of a sum of
-  n terms (2⁻⁵³ in double precision). Other types are equal.
+  n terms (2⁻⁵³ in double precision). *Transformed*: (80 + √n) · 2⁻²⁴ · Σ|terms|, in double precision as *accumulating*. Other types are
+  equal.
 - **Gradient**: the inputs that it passes to.
 
 | Operator | What it computes | Accuracy | Gradient |
