@@ -116,6 +116,8 @@ impl<T: Float> Body for Forward<T> {
         let (x, out) = (reads.get::<T>(0), writes.one::<T>());
         let sizes = shape.get(sizes, [x.len(), out.len()]);
         match sizes.output.last {
+            // There is nothing to lie between.
+            _ if x.is_empty() => out.fill(T::ZERO),
             true => neighbours::forward(machine, &sizes, x, out),
             false => planes::forward(machine, &sizes, x, out),
         }

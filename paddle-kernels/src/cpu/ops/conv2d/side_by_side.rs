@@ -43,11 +43,15 @@ pub(super) struct Filters {
 }
 
 impl Filters {
-    /// Whether more lanes have work if they are groups than if they are the channels of one group.
+    /// Whether at least as many lanes have work if they are groups as if they are the channels of one group.
     pub(super) fn fill_registers(&self) -> bool {
         let widest = self.channels.max(self.filters);
         let lanes = |count: usize| count.next_multiple_of(CHANNELS);
-        self.groups >= GROUPS && widest <= FEW && self.groups * lanes(widest) >= widest * lanes(self.groups)
+        let has_elements = self.of_block() > 0;
+        has_elements
+            && self.groups >= GROUPS
+            && widest <= FEW
+            && self.groups * lanes(widest) >= widest * lanes(self.groups)
     }
 
     pub(super) fn blocks(&self) -> usize {
