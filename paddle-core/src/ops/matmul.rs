@@ -2,8 +2,8 @@
 
 use super::{
     AccuracyClass, Before, Combination, Contract, Contraction, Effects, Factor, Form, Gradient,
-    GradientError, Infer, Linear, Mismatch, MismatchKind, OfShards, Operation, Operator, Program, Reshape,
-    Sample, Schema, Slot, Transpose, attend,
+    GradientError, Infer, Linear, Mismatch, MismatchKind, OfShards, Op, Operation, Operator, Program,
+    Reshape, Sample, Schema, Slot, Transpose, attend,
 };
 use crate::program::{Dim, RowsId, Type, VarId};
 
@@ -200,6 +200,10 @@ impl Operation for Matmul {
     fn form(&self, program: &Program, operator: &Operator) -> Option<Form> {
         let factor = |input: usize, last| Factor::matrix(input, program.ty(operator.inputs[input]), last);
         Some(Form::Contraction(Contraction { factors: [factor(0, !self.trans_x), factor(1, self.trans_y)] }))
+    }
+
+    fn turned(&self) -> Option<(usize, Op)> {
+        self.trans_y.then(|| (1, Matmul { trans_y: false, ..*self }.into()))
     }
 
     fn combined(&self, operator: &Operator, before: Before<'_>) -> Option<Combination> {

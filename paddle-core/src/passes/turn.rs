@@ -6,17 +6,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ops::{Matmul, Op, Program, Transpose};
+use crate::ops::{Op, Program, Transpose};
 use crate::program::{BlockId, BuildError, Definition, VarId};
 
-/// Turns the right factors of products, in every block. For programs without gradients.
+/// Turns the matrices that operators read as transposes, in every block. For programs without gradients.
 pub fn turn(program: &mut Program) -> Result<(), BuildError> {
     let fixed = fixed(program);
     let mut turned: BTreeMap<VarId, VarId> = BTreeMap::new();
     for block in (0..program.blocks().len() as u32).map(BlockId) {
         let mut at = 0;
         while at < program.block(block).ops.len() {
-            if let Some((trans_x, matrix)) = product(program, block, at, &fixed) {
+            if let Some((op, input)) = reads_transpose(program, block, at, &fixed) {
+                let matrix = program.block(block).ops[at].inputs[input];
                 let other = match turned.get(&matrix) {
                     Some(&other) => other,
                     None => {
@@ -30,8 +31,8 @@ pub fn turn(program: &mut Program) -> Result<(), BuildError> {
                     }
                 };
                 let operator = &mut program.block_mut(block).ops[at];
-                operator.op = Matmul { trans_x, trans_y: false }.into();
-                operator.inputs[1] = other;
+                operator.op = op;
+                operator.inputs[input] = other;
             }
             at += 1;
         }
@@ -39,13 +40,18 @@ pub fn turn(program: &mut Program) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// For a product that reads a fixed matrix as its transpose: how it reads its left factor, and the matrix.
-fn product(program: &Program, block: BlockId, at: usize, fixed: &BTreeSet<VarId>) -> Option<(bool, VarId)> {
+/// For an operator that reads a fixed matrix as its transpose: the one that reads the transpose itself, and which input it is.
+fn reads_transpose(
+    program: &Program,
+    block: BlockId,
+    at: usize,
+    fixed: &BTreeSet<VarId>,
+) -> Option<(Op, usize)> {
     let operator = &program.block(block).ops[at];
-    let Op::Matmul(Matmul { trans_x, trans_y: true }) = operator.op else { return None };
-    let matrix = *operator.inputs.get(1)?;
+    let (input, op) = operator.op.operation().turned()?;
+    let matrix = *operator.inputs.get(input)?;
     let ty = program.ty(matrix);
-    (fixed.contains(&matrix) && ty.rows.is_none() && ty.dims.len() == 2).then_some((trans_x, matrix))
+    (fixed.contains(&matrix) && ty.rows.is_none() && ty.dims.len() == 2).then_some((op, input))
 }
 
 /// The values of the global block that follow from parameters alone.

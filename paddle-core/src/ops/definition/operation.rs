@@ -105,6 +105,11 @@ pub trait Operation {
         Ok(None)
     }
 
+    /// The input that it reads as the transpose of a matrix, and the operator that takes the transpose itself.
+    fn turned(&self) -> Option<(usize, Op)> {
+        None
+    }
+
     /// One operator for this one and some of those that compute what it reads; `None` if there is none. It is used in programs
     /// without gradients, on devices that have a kernel for it, and only where nothing else reads the values in between.
     fn combined(&self, _operator: &Operator, _before: Before<'_>) -> Option<Combination> {
