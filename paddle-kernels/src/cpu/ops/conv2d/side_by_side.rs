@@ -83,14 +83,16 @@ impl Filters {
         let blocks = packed.chunks_exact_mut(self.of_block()).zip(filters.chunks(CHANNELS * of_group));
         for (to, from) in blocks {
             let groups = from.len() / of_group;
-            let pairs = to.chunks_exact_mut(self.of_pair()).zip(from.chunks_exact(self.elements));
-            for (to, from) in pairs {
-                if groups < CHANNELS {
-                    to.fill(T::ZERO);
-                }
-                let (from, to) = (from.as_ptr(), to.as_mut_ptr());
+            if groups < CHANNELS {
+                to.fill(T::ZERO);
+            }
+            let (from, to) = (from.as_ptr(), to.as_mut_ptr());
+            for pair in 0..self.filters * self.channels {
                 // SAFETY: reads the elements of a filter and a channel of each group, which are `of_group` apart.
-                unsafe { transpose(from, of_group, to, CHANNELS, self.elements, groups) };
+                unsafe {
+                    let (from, to) = (from.add(pair * self.elements), to.add(pair * self.of_pair()));
+                    transpose(from, of_group, to, CHANNELS, self.elements, groups);
+                }
             }
         }
     }
@@ -102,11 +104,13 @@ impl Filters {
         let blocks = parts.chunks_exact(self.of_block()).zip(filters.chunks_mut(CHANNELS * of_group));
         for (from, to) in blocks {
             let groups = to.len() / of_group;
-            let pairs = from.chunks_exact(self.of_pair()).zip(to.chunks_exact_mut(self.elements));
-            for (from, to) in pairs {
-                let (from, to) = (from.as_ptr(), to.as_mut_ptr());
+            let (from, to) = (from.as_ptr(), to.as_mut_ptr());
+            for pair in 0..self.filters * self.channels {
                 // SAFETY: writes the elements of a filter and a channel of each group, which are `of_group` apart.
-                unsafe { transpose(from, CHANNELS, to, of_group, groups, self.elements) };
+                unsafe {
+                    let (from, to) = (from.add(pair * self.of_pair()), to.add(pair * self.elements));
+                    transpose(from, CHANNELS, to, of_group, groups, self.elements);
+                }
             }
         }
     }
