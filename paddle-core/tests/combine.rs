@@ -233,6 +233,7 @@ fn gelu_is_recognised_as_models_write_it() {
         "m: f32[_, 4] = elementwise_mul(p, x)\ny: f32[_, 4] = scale(m, scale=0.5)",
         "m: f32[_, 4] = elementwise_mul(half, x)\ny: f32[_, 4] = elementwise_mul(m, p)",
         "m: f32[_, 4] = scale(p, scale=0.5)\ny: f32[_, 4] = elementwise_mul(x, m)",
+        "m: f32[_, 4] = elementwise_mul(x, p)\ntwo: f32[] = fill_constant(value=2.0)\ny: f32[_, 4] = elementwise_div(m, two)",
     ] {
         let found = text_of(of_function(&format!("{ERF}\n{rest}\nreturn y")));
         assert!(found.contains("y: f32[_, 4] = gelu(x)") && !found.contains("erf"), "{found}");

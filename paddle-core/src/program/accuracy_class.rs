@@ -15,8 +15,8 @@ pub enum AccuracyClass {
     /// A sum of `n` terms that may cancel: `(8 + √n) · u · Σ|terms|`, where `u` is half a unit in the last place of 1.
     /// Where `u · Σ|terms|` is below the smallest positive number of the type, that number takes its place.
     Accumulating(&'static str),
-    /// Such a sum, which may be computed from sums of its factors instead, as convolutions by Winograd's tiles are. These are larger
-    /// than the terms, so the bound is `(80 + √n) · u · Σ|terms|` in single precision. In double precision it is that of
+    /// Such a sum, which may be computed from sums of its factors instead, as convolutions by Winograd's tiles are. These are
+    /// larger than the terms, so the bound is `(80 + √n) · u · Σ|terms|` in single precision. In double precision it is that of
     /// [`Accumulating`](Self::Accumulating).
     Transformed(&'static str),
 }

@@ -1,7 +1,7 @@
 //! Attention as it is written: two products of matrices, and what is between them.
 
 use super::Attend;
-use super::constants::number;
+use super::constants::{multiple, number};
 use crate::ops::{Before, BinaryKind, Combination, Op, Operator};
 use crate::program::VarId;
 
@@ -109,16 +109,9 @@ impl<'a> Steps<'a> {
 
     /// The value that this one is a multiple of, and the factor.
     fn factor(&mut self, var: VarId) -> Option<(VarId, f64)> {
-        let maker = self.before.maker(var)?;
-        match (&maker.op, &maker.inputs[..]) {
-            (Op::Scale(op), &[x]) if op.bias == 0.0 => Some((x, op.scale)),
-            (Op::Binary(op), &[x, y]) if op.kind == BinaryKind::Mul => match self.constant(y) {
-                Some(factor) => Some((x, factor)),
-                None => Some((y, self.constant(x)?)),
-            },
-            (Op::Binary(op), &[x, y]) if op.kind == BinaryKind::Div => Some((x, 1.0 / self.constant(y)?)),
-            _ => None,
-        }
+        let (source, factor, constant) = multiple(self.before, self.before.maker(var)?)?;
+        self.unread.extend(constant);
+        Some((source, factor))
     }
 
     /// The value that a factor of scores is a multiple of, or the value itself.

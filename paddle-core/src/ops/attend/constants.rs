@@ -1,6 +1,6 @@
 //! Numbers that follow from constants, as models have them that computed with their sizes when they were exported.
 
-use crate::ops::{Before, BinaryKind, Number, Op, Program, UnaryKind};
+use crate::ops::{Before, BinaryKind, Number, Op, Operator, Program, UnaryKind};
 use crate::program::{DType, VarId};
 
 /// How many operators may be between a number and its constants.
@@ -20,6 +20,23 @@ pub(super) fn is_single(program: &Program, var: VarId) -> bool {
 /// The number of a constant with one element.
 pub(in crate::ops) fn number(before: Before<'_>, var: VarId) -> Option<f64> {
     if is_single(before.program(), var) { element(before, var, 0) } else { None }
+}
+
+/// For an operator that multiplies a value by a constant, or divides it: the value, the factor, and what has it if that is another
+/// value.
+pub(in crate::ops) fn multiple(
+    before: Before<'_>,
+    operator: &Operator,
+) -> Option<(VarId, f64, Option<VarId>)> {
+    let of = |source: VarId, constant: VarId| Some((source, number(before, constant)?, Some(constant)));
+    match (&operator.op, &operator.inputs[..]) {
+        (Op::Scale(op), &[x]) if op.bias == 0.0 => Some((x, op.scale, None)),
+        (Op::Binary(op), &[x, y]) if op.kind == BinaryKind::Mul => of(x, y).or_else(|| of(y, x)),
+        (Op::Binary(op), &[x, y]) if op.kind == BinaryKind::Div => {
+            of(x, y).map(|(source, divisor, constant)| (source, 1.0 / divisor, constant))
+        }
+        _ => None,
+    }
 }
 
 fn find(before: Before<'_>, var: VarId, at: usize, deepest: usize) -> Option<f64> {

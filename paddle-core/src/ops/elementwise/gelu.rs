@@ -3,7 +3,7 @@
 use std::f64::consts::FRAC_1_SQRT_2;
 
 use super::{BinaryKind, Unary, UnaryKind};
-use crate::ops::attend::constants::number;
+use crate::ops::attend::constants::{multiple, number};
 use crate::ops::{Before, Combination, Op, Operator};
 use crate::program::VarId;
 
@@ -17,13 +17,8 @@ pub(in crate::ops) fn combined(product: &Operator, before: Before<'_>) -> Option
         factors: Vec::new(),
         left: DEEPEST,
     };
-    match (&product.op, &product.inputs[..]) {
-        (Op::Scale(op), &[x]) if op.bias == 0.0 => {
-            found.factor = op.scale;
-            found.factor_or_product(x)?;
-        }
-        (Op::Binary(op), _) if op.kind == BinaryKind::Mul => found.multiply(product)?,
-        _ => return None,
+    if !found.step(product)? {
+        return None;
     }
     let &[first, second] = &found.factors[..] else { return None };
     let x = found.distribution(first, second).or_else(|| found.distribution(second, first))?;
@@ -46,47 +41,41 @@ struct Found<'a> {
     /// The product of the constants, and the factors that are none.
     factor: f64,
     factors: Vec<VarId>,
-    /// How many products may still be gone back over.
+    /// How many operators may still be looked at.
     left: usize,
 }
 
-/// The most products between the result and its factors.
-const DEEPEST: usize = 4;
+/// The most operators that are looked at for the factors of a result.
+const DEEPEST: usize = 6;
 
 impl Found<'_> {
-    /// Collects the factors of a product, and of the products that it multiplies.
-    fn multiply(&mut self, product: &Operator) -> Option<()> {
-        let &[x, y] = &product.inputs[..] else { return None };
-        for var in [x, y] {
-            if let Some(number) = self.constant(var) {
-                self.factor *= number;
-            } else if self.factors.len() >= 2 {
-                return None;
-            } else {
-                self.factor_or_product(var)?;
-            }
+    /// Goes back over an operator, if it multiplies: returns whether it does.
+    fn step(&mut self, operator: &Operator) -> Option<bool> {
+        self.left = self.left.checked_sub(1)?;
+        if let Some((source, factor, constant)) = multiple(self.before, operator) {
+            self.factor *= factor;
+            self.unread.extend(constant);
+            self.collect(source)?;
+            return Some(true);
         }
-        Some(())
+        let is_product = matches!(&operator.op, Op::Binary(op) if op.kind == BinaryKind::Mul);
+        if is_product {
+            operator.inputs.iter().try_for_each(|&input| self.collect(input))?;
+        }
+        Some(is_product)
     }
 
-    fn factor_or_product(&mut self, var: VarId) -> Option<()> {
-        self.left = self.left.checked_sub(1)?;
-        match self.before.maker(var) {
-            Some(maker) if matches!(&maker.op, Op::Binary(op) if op.kind == BinaryKind::Mul) => {
-                self.between.push(var);
-                self.multiply(maker)
+    /// Collects the factors that a value consists of.
+    fn collect(&mut self, var: VarId) -> Option<()> {
+        if let Some(maker) = self.before.maker(var) {
+            self.between.push(var);
+            if self.step(maker)? {
+                return Some(());
             }
-            Some(maker) if matches!(&maker.op, Op::Scale(op) if op.bias == 0.0) => {
-                let Op::Scale(op) = &maker.op else { return None };
-                self.factor *= op.scale;
-                self.between.push(var);
-                self.factor_or_product(maker.inputs[0])
-            }
-            _ => {
-                self.factors.push(var);
-                Some(())
-            }
+            self.between.pop();
         }
+        self.factors.push(var);
+        (self.factors.len() <= 2).then_some(())
     }
 
     /// The value `x`, if one factor is it, and the other `1 + erf(x / √2)`.
@@ -122,16 +111,8 @@ impl Found<'_> {
         }
         let inner = maker.inputs[0];
         self.between.extend([var, inner]);
-        let maker = self.before.maker(inner)?;
-        let (x, factor) = match (&maker.op, &maker.inputs[..]) {
-            (Op::Scale(op), &[x]) if op.bias == 0.0 => (x, op.scale),
-            (Op::Binary(op), &[x, y]) if op.kind == BinaryKind::Div => (x, 1.0 / self.constant(y)?),
-            (Op::Binary(op), &[x, y]) if op.kind == BinaryKind::Mul => match self.constant(y) {
-                Some(factor) => (x, factor),
-                None => (y, self.constant(x)?),
-            },
-            _ => return None,
-        };
+        let (x, factor, constant) = multiple(self.before, self.before.maker(inner)?)?;
+        self.unread.extend(constant);
         is_near(factor, FRAC_1_SQRT_2).then_some(x)
     }
 

@@ -10,9 +10,9 @@
 //! | gradients of images with few channels or wide borders | `scatter`: products, added to the elements of each window |
 //! | filters that are too large for the others | products of matrices, of which `panels` makes what is needed |
 //!
-//! All but the last take images in row-major order and with the channels as the fastest axis, but for `winograd`, which takes the latter: where
-//! it saves more than copies take, images are turned for it. In bf16, `amx` multiplies where the machine
-//! has tiles; elsewhere `rounded` gives these kernels factors that are rounded before.
+//! The last takes images in row-major order, and `winograd` those with the channels as the fastest axis: where it saves more
+//! than copies take, images are turned for it. All others take both. In bf16, `amx` multiplies where the machine has tiles;
+//! elsewhere `rounded` gives these kernels factors that are rounded before.
 #![allow(unsafe_code, reason = "calls the matrix product")]
 
 #[cfg(target_arch = "x86_64")]

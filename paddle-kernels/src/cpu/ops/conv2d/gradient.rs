@@ -226,8 +226,8 @@ impl<T: Float> FilterGradient<'_, T> {
         }
     }
 
-    /// The kernel, for all elements of some channels of a block of filters: it computes `AT_ONCE` times `RUN` gradients at once, for `WIDTH`
-    /// registers of filters.
+    /// The kernel, for all elements of some channels of a block of filters: it computes `AT_ONCE` times `RUN` gradients at
+    /// once, for `WIDTH` registers of filters.
     ///
     /// # Safety
     /// `copy` and `tile` have what belongs to the strips; `to` is the partial gradient of the first filter of the block and the

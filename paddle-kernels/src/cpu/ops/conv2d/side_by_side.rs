@@ -125,9 +125,10 @@ struct Part {
 }
 
 impl Part {
-    /// The most results, if each has so many channels of each group.
-    fn most<T>(channels: usize) -> usize {
-        (TILE_BYTES / (channels * CHANNELS * size_of::<T>())).max(1)
+    /// The rows and columns of the largest part of a strip, if each result has so many channels of each group.
+    fn largest<T>(channels: usize, [rows, columns]: [usize; 2]) -> [usize; 2] {
+        let most = (TILE_BYTES / (channels * CHANNELS * size_of::<T>())).max(1);
+        [(most / columns).clamp(1, rows), most.min(columns)]
     }
 
     /// The distance of neighbouring channels of a group.
@@ -208,8 +209,7 @@ impl<T: Float> SideBySide<'_, T> {
         let mut tile = Stack::<TILE_BYTES>::uninit();
         let (copy, tile) = ((&raw mut copy).cast::<T>(), (&raw mut tile).cast::<T>());
         let [high, wide] = [0, 1].map(|axis| strip[axis].len());
-        let most = Part::most::<T>(outer);
-        let (rows, columns) = ((most / wide).clamp(1, high), most.min(wide));
+        let [rows, columns] = Part::largest::<T>(outer, [high, wide]);
         // SAFETY: the strip's copy, and the sums of a part of it, have room; results are inside of the output.
         unsafe {
             if groups < CHANNELS {
@@ -409,7 +409,6 @@ impl<T: Float> SideBySideGradient<'_, T> {
         let mut copy = Stack::<COPY_BYTES>::uninit();
         let mut tile = Stack::<TILE_BYTES>::uninit();
         let (copy, tile) = ((&raw mut copy).cast::<T>(), (&raw mut tile).cast::<T>());
-        let most = Part::most::<T>(filters);
         // SAFETY: the strip's copy, and the gradients of a part of it, have room; the partial gradients are inside of the
         // part.
         unsafe {
@@ -426,7 +425,7 @@ impl<T: Float> SideBySideGradient<'_, T> {
                 self.strips.copy_groups(source.as_ptr(), from, &strip, copy);
                 let grad = &self.grad[image * self.results.image() + block * CHANNELS * of_grad.group..];
                 let [high, wide] = [0, 1].map(|axis| strip[axis].len());
-                let (rows, columns) = ((most / wide).clamp(1, high), most.min(wide));
+                let [rows, columns] = Part::largest::<T>(filters, [high, wide]);
                 for top in (0..high).step_by(rows) {
                     for left in (0..wide).step_by(columns) {
                         let size = [rows.min(high - top), columns.min(wide - left)];
