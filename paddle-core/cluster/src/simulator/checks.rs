@@ -17,18 +17,79 @@ pub struct Violation {
     pub what: String,
 }
 
+/// What a message that a machine has received says of its sender's intent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Received {
+    from: Sender,
+    epoch: Epoch,
+    is_hello: bool,
+    /// Whether it asks for what needs the sums of a step.
+    wants_sums: bool,
+    /// Whether a trainer has come to the end of a task.
+    is_report: bool,
+}
+
+impl Received {
+    pub(crate) fn of(message: &Message<u64>) -> Self {
+        let body = &message.body;
+        Self {
+            from: message.from,
+            epoch: message.epoch,
+            is_hello: matches!(body, Body::Hello { .. }),
+            wants_sums: matches!(body, Body::Commit { .. } | Body::Measure { .. }),
+            is_report: matches!(body, Body::Computed { .. } | Body::Failed { .. }),
+        }
+    }
+}
+
+/// Something for each of many numbers from 0.
+#[derive(Debug)]
+struct ByNumber<T>(Vec<T>);
+
+impl<T> Default for ByNumber<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Default> ByNumber<T> {
+    fn at(&mut self, number: u64) -> &mut T {
+        let place = usize::try_from(number).expect("processes are counted");
+        if self.0.len() <= place {
+            self.0.resize_with(place + 1, T::default);
+        }
+        &mut self.0[place]
+    }
+}
+
+/// The newest incarnations that a process has heard of, by role and rank.
+#[derive(Debug, Default)]
+struct Known([ByNumber<Incarnation>; 3]);
+
+impl Known {
+    fn of(&mut self, role: Role, rank: u32) -> &mut Incarnation {
+        let Self([master, server, trainer]) = self;
+        let of_role = match role {
+            Role::Master => master,
+            Role::Server => server,
+            Role::Trainer => trainer,
+        };
+        of_role.at(u64::from(rank))
+    }
+}
+
 /// What was seen so far.
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
     pub(crate) violation: Option<Violation>,
     /// Steps that a process of a server has applied, by epoch and version.
     applied: BTreeSet<(Epoch, (u32, u32), u64)>,
-    /// The newest epoch that a process has answered in.
-    epochs: BTreeMap<Process, Epoch>,
-    /// The newest incarnation of a worker that a process has heard of, by role and rank.
-    incarnations: BTreeMap<Process, BTreeMap<(Role, u32), Incarnation>>,
-    /// When a master heard of a process last, and whether it took it for dead since.
-    heard: BTreeMap<Process, (Micros, bool)>,
+    /// The newest epoch that each process has answered in.
+    epochs: ByNumber<Option<Epoch>>,
+    /// What each process has heard of the others.
+    incarnations: ByNumber<Known>,
+    /// When a master heard of each process last, and whether it took it for dead since.
+    heard: ByNumber<Option<(Micros, bool)>>,
     /// Whom a master let in last.
     ranks: BTreeMap<(Role, u32), Process>,
     lease: Micros,
@@ -52,8 +113,8 @@ impl Checks {
         Self { lease, staleness, ..Self::default() }
     }
 
-    pub(crate) fn epoch(&self, process: Process) -> Epoch {
-        self.epochs.get(&process).copied().unwrap_or_default()
+    pub(crate) fn epoch(&mut self, process: Process) -> Epoch {
+        self.epochs.at(process).unwrap_or_default()
     }
 
     /// Compares a server's state with that of the training on one machine.
@@ -147,7 +208,7 @@ impl Checks {
         &mut self,
         now: Micros,
         me: (Process, Role),
-        received: Option<&Message<u64>>,
+        received: Option<Received>,
         effects: &[Effect<u64>],
     ) {
         let acts = effects.iter().any(|effect| match effect {
@@ -171,31 +232,27 @@ impl Checks {
             _ => false,
         });
         if let Some(message) = received.filter(|_| me.1 != Role::Master) {
-            let newest = self.epochs.get(&me.0).copied().unwrap_or_default();
+            let newest = self.epoch(me.0);
             if acts && message.epoch < newest {
                 self.fail(now, format!("process {} in {newest:?} acts on {:?}", me.0, message.epoch));
             }
         }
         if let Some(message) = received {
             let from = message.from;
-            let key = (from.role, from.rank);
-            let known = self.incarnations.entry(me.0).or_default();
-            let newest = known.get(&key).copied().unwrap_or_default();
+            let known = self.incarnations.at(me.0).of(from.role, from.rank);
+            let newest = *known;
             if me.1 == Role::Server
                 && from.role == Role::Trainer
-                && self.epochs.get(&me.0) == Some(&message.epoch)
+                && *self.epochs.at(me.0) == Some(message.epoch)
             {
-                known.insert(key, newest.max(from.incarnation));
+                *known = newest.max(from.incarnation);
             }
-            let hello = matches!(message.body, Body::Hello { .. });
-            if acts && from.incarnation < newest && !hello {
+            if acts && from.incarnation < newest && !message.is_hello {
                 self.fail(now, format!("process {} acts on {from:?}, but has heard of {newest:?}", me.0));
             }
         }
         let refuses = |effect: &Effect<u64>| matches!(effect, Effect::Send { message, .. } if message.body == Body::Refused(Refusal::Unknown));
-        let commit = received
-            .is_some_and(|received| matches!(received.body, Body::Commit { .. } | Body::Measure { .. }));
-        if commit && effects.iter().any(refuses) {
+        if received.is_some_and(|received| received.wants_sums) && effects.iter().any(refuses) {
             self.fail(now, format!("process {} is to apply a step whose sums it does not have", me.0));
         }
         if let (Role::Master, Some(limit)) = (me.1, self.staleness) {
@@ -204,11 +261,11 @@ impl Checks {
         for effect in effects {
             match effect {
                 Effect::Send { message, .. } => {
-                    let newest = self.epochs.entry(me.0).or_default();
+                    let newest = self.epochs.at(me.0).get_or_insert_default();
                     if message.epoch > *newest {
                         *newest = message.epoch;
                         if me.1 != Role::Master {
-                            self.incarnations.remove(&me.0);
+                            *self.incarnations.at(me.0) = Known::default();
                         }
                     }
                     let was_in = message.from.incarnation != Incarnation::default();
@@ -216,20 +273,19 @@ impl Checks {
                     match (&message.body, received) {
                         (Body::Welcome { incarnation, .. }, Some(received)) => {
                             let from = received.from;
-                            let known = self.incarnations.entry(me.0).or_default();
-                            known.insert((from.role, from.rank), *incarnation);
+                            *self.incarnations.at(me.0).of(from.role, from.rank) = *incarnation;
                             self.ranks.insert((from.role, from.rank), from.process);
-                            self.heard.insert(from.process, (now, false));
+                            *self.heard.at(from.process) = Some((now, false));
                         }
                         (Body::Alive { .. }, Some(received)) => {
-                            self.heard.insert(received.from.process, (now, false));
+                            *self.heard.at(received.from.process) = Some((now, false));
                         }
                         _ => {}
                     }
                 }
                 Effect::Warn(Warning::Dead(role, rank)) => self.dead(now, *role, *rank),
                 Effect::Apply { .. } | Effect::Save(_) | Effect::Read(_)
-                    if self.heard.get(&me.0).is_some_and(|&(_, dead)| dead) =>
+                    if self.heard.at(me.0).is_some_and(|(_, dead)| dead) =>
                 {
                     self.fail(now, format!("process {} serves, but the master took it for dead", me.0));
                 }
@@ -239,10 +295,10 @@ impl Checks {
     }
 
     /// A step that begins lacks no more than so many of those before it.
-    fn stale(&mut self, now: Micros, limit: u64, received: Option<&Message<u64>>, effects: &[Effect<u64>]) {
+    fn stale(&mut self, now: Micros, limit: u64, received: Option<Received>, effects: &[Effect<u64>]) {
         for effect in effects {
             let Effect::Send { message, .. } = effect else { continue };
-            match (&message.body, received.map(|received| &received.body)) {
+            match (&message.body, received) {
                 (Body::Task(task), _) => {
                     self.under_way.insert((message.epoch, task.number), task.step.attempt);
                     let of_epoch = self.under_way.range((message.epoch, 0)..=(message.epoch, u64::MAX));
@@ -252,7 +308,7 @@ impl Checks {
                         self.fail(now, format!("{attempt} begins while {lowest} is under way"));
                     }
                 }
-                (Body::Recorded(task), Some(Body::Computed { .. } | Body::Failed { .. })) => {
+                (Body::Recorded(task), Some(received)) if received.is_report => {
                     if let Some(attempt) = self.under_way.remove(&(message.epoch, *task)) {
                         // The attempt may have been given to several trainers, one after the death of the other.
                         self.under_way.retain(|_, other| *other != attempt);
@@ -266,8 +322,8 @@ impl Checks {
     /// A master takes the process of a rank for dead. If its lease is over, the process may not serve any more.
     fn dead(&mut self, now: Micros, role: Role, rank: u32) {
         self.deaths += 1;
-        let process = self.ranks.get(&(role, rank));
-        if let Some((heard, dead)) = process.and_then(|process| self.heard.get_mut(process)) {
+        let process = self.ranks.get(&(role, rank)).copied();
+        if let Some((heard, dead)) = process.and_then(|process| self.heard.at(process).as_mut()) {
             *dead |= now - *heard >= self.lease / 10 * 9;
         }
     }

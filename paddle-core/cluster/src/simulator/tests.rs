@@ -15,16 +15,21 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
 
-fn seeds() -> std::ops::Range<u64> {
+/// So many seeds, from that on which the environment names.
+fn seeds(count: u64) -> std::ops::Range<u64> {
     let first = number("PADDLE_CLUSTER_FIRST_SEED", 0);
-    first..first + number("PADDLE_CLUSTER_SEEDS", 300)
+    first..first + count
+}
+
+fn small() -> std::ops::Range<u64> {
+    seeds(number("PADDLE_CLUSTER_SEEDS", 300))
 }
 
 #[test]
 fn clusters_with_all_faults_train_as_one_machine() {
     let mut sum = [0; 5];
     let mut wrong = Vec::new();
-    for seed in seeds() {
+    for seed in small() {
         match run(Scenario::of_seed(seed)) {
             Ok(report) => {
                 let Report { events, deaths, goings_back, masters, steps, .. } = report;
@@ -41,7 +46,7 @@ fn clusters_with_all_faults_train_as_one_machine() {
 #[test]
 fn asynchronous_training_with_all_faults_applies_each_step_once() {
     let mut wrong = Vec::new();
-    for seed in seeds() {
+    for seed in small() {
         if let Err(violation) = run(Scenario::asynchronous(seed)) {
             wrong.push((seed, violation));
         }
@@ -63,7 +68,7 @@ fn the_same_seed_gives_the_same_trace() {
 fn a_thousand_trainers_and_a_hundred_servers_train_as_one_machine() {
     let steps = number("PADDLE_CLUSTER_STEPS", 3) as u32;
     let mut sum = [0; 3];
-    for seed in 1..=number("PADDLE_CLUSTER_LARGE_SEEDS", 1) {
+    for seed in seeds(number("PADDLE_CLUSTER_LARGE_SEEDS", 1)) {
         let report = run(Scenario::large(seed, 100, 1000, steps));
         let report = report.unwrap_or_else(|violation| panic!("seed {seed}: {violation:?}"));
         assert_eq!(report.steps, u64::from(steps), "seed {seed}");

@@ -1,6 +1,6 @@
 //! Time, processes and the network between them.
 
-use super::checks::{Checks, Violation};
+use super::checks::{Checks, Received, Violation};
 use super::model::Reference;
 use super::mutants::Mutant;
 use super::random::Random;
@@ -15,8 +15,7 @@ use crate::retry::mix;
 use crate::server::ParameterServer;
 use crate::timing::Micros;
 use crate::trainer::Trainer;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// Something that is going to happen.
@@ -56,29 +55,6 @@ pub(super) enum What {
 
 /// From whom and to whom a message goes.
 type Ends = ((Role, u32), (Role, u32));
-
-struct Item {
-    at: Micros,
-    number: u64,
-    what: What,
-}
-
-impl PartialEq for Item {
-    fn eq(&self, other: &Self) -> bool {
-        self.number == other.number
-    }
-}
-impl Eq for Item {}
-impl PartialOrd for Item {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Item {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.number).cmp(&(other.at, other.number))
-    }
-}
 
 pub(super) enum Machine {
     Master(Box<Master<u64>>),
@@ -157,8 +133,10 @@ pub(super) struct World {
     pub(super) mutant: Option<Mutant>,
     pub(super) random: Random,
     pub(super) now: Micros,
-    queue: BinaryHeap<Reverse<Item>>,
-    count: u64,
+    /// What is left of this microsecond, in order.
+    due: VecDeque<What>,
+    /// By later times. Of a large cluster's messages hundreds come in the same microsecond.
+    queue: BTreeMap<Micros, VecDeque<What>>,
     pub(super) hosts: Vec<Host>,
     /// Which process has a rank.
     pub(super) current: BTreeMap<(Role, u32), usize>,
@@ -183,8 +161,8 @@ impl World {
             random: Random::new(scenario.seed),
             mutant,
             now: 0,
-            queue: BinaryHeap::new(),
-            count: 0,
+            due: VecDeque::new(),
+            queue: BTreeMap::new(),
             hosts: Vec::new(),
             current: BTreeMap::new(),
             store: Store::default(),
@@ -222,19 +200,33 @@ impl World {
     }
 
     pub(super) fn schedule(&mut self, delay: Micros, what: What) {
-        self.count += 1;
-        self.queue.push(Reverse(Item { at: self.now + delay, number: self.count, what }));
+        match delay {
+            0 => self.due.push_back(what),
+            _ => self.queue.entry(self.now + delay).or_default().push_back(what),
+        }
+    }
+
+    /// When something happens next.
+    fn next_time(&self) -> Option<Micros> {
+        if self.due.is_empty() { self.queue.keys().next().copied() } else { Some(self.now) }
+    }
+
+    /// What happens next, at the time that it is then.
+    fn next_event(&mut self) -> Option<What> {
+        if self.due.is_empty() {
+            (self.now, self.due) = self.queue.pop_first()?;
+        }
+        self.due.pop_front()
     }
 
     /// The epoch that a process has answered in last.
-    pub(super) fn epoch_of(&self, at: usize) -> Epoch {
+    pub(super) fn epoch_of(&mut self, at: usize) -> Epoch {
         self.checks.epoch(at as u64)
     }
 
     /// Runs until the job is over, or until something does not hold.
     pub(super) fn run(&mut self) -> Result<(), Violation> {
-        while let Some(Reverse(Item { at, what, .. })) = self.queue.pop() {
-            self.now = at;
+        while let Some(what) = self.next_event() {
             self.events += 1;
             if self.now > self.scenario.limit || self.events > 20_000_000 {
                 let position = self.store.log.len();
@@ -254,11 +246,10 @@ impl World {
     /// Runs for a while.
     #[cfg(test)]
     pub(super) fn run_until(&mut self, time: Micros) {
-        while let Some(Reverse(item)) = self.queue.pop()
-            && item.at <= time
+        while self.next_time().is_some_and(|next| next <= time)
+            && let Some(what) = self.next_event()
         {
-            self.now = item.at;
-            self.happen(item.what);
+            self.happen(what);
         }
     }
 
@@ -338,7 +329,7 @@ impl World {
     /// Gives a machine an event and carries out what it wants.
     pub(super) fn feed(&mut self, to: usize, event: Event<u64>) {
         let received = match &event {
-            Event::Received(message) => Some(message.clone()),
+            Event::Received(message) => Some(Received::of(message)),
             _ => None,
         };
         let host = &mut self.hosts[to];
@@ -346,7 +337,7 @@ impl World {
         let effects = host.step(self.now, event);
         let process = to as u64;
         self.trace = mix(self.trace ^ self.now ^ process << 48 ^ (effects.len() as u64) << 32);
-        self.checks.reaction(self.now, (process, role), received.as_ref(), &effects);
+        self.checks.reaction(self.now, (process, role), received, &effects);
         for effect in effects {
             self.execute(to, effect);
         }
@@ -491,16 +482,18 @@ impl World {
             return;
         }
         let slow = self.hosts[from].slow_until.max(self.hosts[to].slow_until) > self.now;
-        let copies = 1 + u64::from(faulty && self.random.per_mille(self.scenario.duplicates));
-        for copy in 0..copies {
+        let copy = (faulty && self.random.per_mille(self.scenario.duplicates)).then(|| message.clone());
+        let sent = [(Some(message), false), (copy, true)];
+        for (message, is_copy) in sent {
+            let Some(message) = message else { continue };
             let mut delay = 100 + self.random.below(self.scenario.spread);
             if slow {
                 delay += self.random.below(300_000);
             }
-            if copy > 0 || faulty && self.random.per_mille(5) {
+            if is_copy || faulty && self.random.per_mille(5) {
                 delay += self.random.below(2_000_000);
             }
-            self.schedule(delay, What::Deliver { to, message: Box::new(message.clone()) });
+            self.schedule(delay, What::Deliver { to, message: Box::new(message) });
         }
     }
 }
