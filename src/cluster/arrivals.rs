@@ -107,6 +107,10 @@ impl State {
 }
 
 impl Source for Arrivals {
+    fn another(&self) -> Box<dyn Source> {
+        Box::new(self.clone())
+    }
+
     /// Waits until the value has come, or it is known that it has not changed.
     fn value(&mut self, from: u32, piece: u32) -> Result<Option<Bytes>, ExchangeError> {
         let failed = |message: &str| ExchangeError::Failed { message: message.to_string() };

@@ -14,7 +14,6 @@ use paddle_kernels::cpu::Cpu;
 use prost::Message;
 
 use super::all_reduce::Passing;
-use super::arrivals::Arrivals;
 use super::asking::Ids;
 use super::desc::{LeafOutputs, MomentDesc, OutputsDesc, PlanDesc};
 use super::leaf::{FedLeaf, Leaf, scalar};
@@ -36,8 +35,8 @@ pub(super) struct Computed {
 /// The parameters of a trainer, and the plans that it has learned.
 pub(super) struct Gradients {
     backend: Cpu,
-    /// The values that come from servers. Without it, they are set.
-    arrivals: Option<Arrivals>,
+    /// Where values come from. Without it, they are set.
+    source: Option<Box<dyn Source>>,
     storage: Storage,
     parameters: Buffers<Cpu>,
     plans: BTreeMap<u32, Plan>,
@@ -57,9 +56,9 @@ struct Plan {
 }
 
 impl Gradients {
-    pub(super) fn new(backend: Cpu, arrivals: Option<Arrivals>) -> Self {
+    pub(super) fn new(backend: Cpu, source: Option<Box<dyn Source>>) -> Self {
         let (storage, parameters, plans) = (Storage::new(), Buffers::default(), BTreeMap::new());
-        Gradients { backend, arrivals, storage, parameters, plans }
+        Gradients { backend, source, storage, parameters, plans }
     }
 
     /// Learns a plan. `rows` gives the rows of tables; without it, they are in the parameters.
@@ -83,7 +82,7 @@ impl Gradients {
         let lookups = if is_far { looked_up(&program) } else { Vec::new() };
         {
             let mut mail = mail.open();
-            mail.values = self.arrivals.clone().map(|arrivals| Box::new(arrivals) as Box<dyn Source>);
+            mail.values = self.source.as_ref().map(|source| source.another());
             (mail.rows, mail.sent_rows) = (rows, SentRows::of(&program));
             mail.pieces = desc.pieces.iter().map(|piece| (piece.name.clone(), piece.id)).collect();
         }

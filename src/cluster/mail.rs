@@ -34,6 +34,9 @@ pub(super) trait Rows: Send {
 
 /// A source of the values of pieces.
 pub(super) trait Source: Send {
+    /// The same source, for another program.
+    fn another(&self) -> Box<dyn Source>;
+
     /// The value of a piece that a server has, by number. None if it is in the parameters.
     fn value(&mut self, from: u32, piece: u32) -> Result<Option<Bytes>, ExchangeError>;
 

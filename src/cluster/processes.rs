@@ -204,9 +204,8 @@ fn watch(
     let mut lives = vec![Lives { since: Instant::now(), quickly: 0, errors: 0 }; children.len()];
     while !ends.load(Ordering::Acquire) {
         for (k, (child, relay)) in children.iter_mut().enumerate() {
-            // A process that ended well has been told that the job is over.
             let Ok(Some(status)) = child.try_wait() else { continue };
-            if status.success() {
+            if status.code() == Some(OVER) {
                 continue;
             }
             let mut workers = workers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -278,9 +277,14 @@ pub(super) fn take_role() {
         && role != RANK_ROLE
     {
         let ended = run_role(&role);
-        std::process::exit(code(&format!("{role} {}", env::var(RANK).unwrap_or_default()), &ended));
+        let code = code(&format!("{role} {}", env::var(RANK).unwrap_or_default()), &ended);
+        std::process::exit(if code == 0 { OVER } else { code });
     }
 }
+
+/// With this exit code a process of a job on this machine says that the job is over, or that it was told to leave. One that ends well
+/// otherwise has come to the end of `main` without taking its role.
+const OVER: i32 = 76;
 
 /// With this exit code a process wants to be started again, though it has no error: the job has gone on without it.
 const AGAIN: i32 = 75;

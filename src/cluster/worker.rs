@@ -17,7 +17,7 @@ use super::asking::{Answer, Asking, Ids, ROWS_WITHIN};
 use super::compute::{Computed, Gradients};
 use super::desc::PlanDesc;
 use super::link::{Frame, Input, Link};
-use super::mail::Outlet;
+use super::mail::{Outlet, Source as _};
 use super::pieces::Pieces;
 use super::store::Store;
 use super::traffic::{Traffic, Waits};
@@ -112,7 +112,7 @@ pub(super) fn run<L: Link>(
             true => serve(Pieces::new(backend, rank), &store, &works, &back),
             false => {
                 let arrivals = Arrivals::new(arrived, of_work.clone());
-                let gradients = Gradients::new(backend, Some(arrivals.clone()));
+                let gradients = Gradients::new(backend, Some(arrivals.another()));
                 train(gradients, (&arrivals, &of_work), &works, &back);
             }
         }

@@ -1,20 +1,29 @@
-//! A cluster of processes of which one cannot begin: the job ends soon, with the error, and with the name of the process.
+//! A cluster of processes of which one cannot begin: the job ends soon, with the error, and with the name of the process. So it does when
+//! a process comes to the end of `main` without taking its role.
 
 #[path = "support/unreliable.rs"]
 mod unreliable;
 
 use std::env;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use paddle::cluster::{Cluster, ClusterError};
 use paddle::{Adam, Error, Options, Parameters, Trainer};
 use unreliable::{batch, cost};
 
+/// With this variable a trainer ends well, and with an error without it.
+const RETURNS: &str = "PADDLE_FAILING_RETURNS";
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let returns = env::var_os(RETURNS).is_some();
     // In the processes of the cluster, `main` is run up to here: in one of them it fails.
     if env::var("PADDLE_ROLE").is_ok_and(|role| role == "trainer") && env::var("PADDLE_RANK")? == "1" {
         // The others are there by then.
         std::thread::sleep(Duration::from_millis(400));
+        if returns {
+            return Ok(());
+        }
         Err("the licence is missing")?;
     }
     let cluster = Cluster::local(2);
@@ -33,9 +42,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     };
     let Error::Cluster(ClusterError::Start { message }) = &error else { panic!("{error}") };
-    assert!(message.contains("trainer 1") && message.contains("the licence is missing"), "{error}");
+    let why = if returns {
+        "exit status: 0; is the cluster made at the beginning"
+    } else {
+        "the licence is missing"
+    };
+    assert!(message.contains("trainer 1") && message.contains(why), "{error}");
     let again = step().unwrap_err();
     assert!(matches!(again, Error::Cluster(ClusterError::Ended { .. })), "{again}");
     println!("cluster_failing: {:?}: {}", begun.elapsed(), message.lines().next().unwrap_or_default());
+    if !returns {
+        assert!(Command::new(env::current_exe()?).env(RETURNS, "1").status()?.success());
+    }
     Ok(())
 }

@@ -3,14 +3,17 @@
 //!
 //! By default one job on the loopback has one fault after the other. With `PADDLE_FAULTS=all` each role has each fault in a job of
 //! its own, in network namespaces, which needs root; `PADDLE_FAULTS=partition` is that fault alone. The last lines are a table.
-//! `PADDLE_FAULTS=overlap` measures how much of what goes over shaped links is hidden behind what is computed.
-//! `PADDLE_FAULTS=masters` are the deaths of masters that go on from the store, `certificates` a job that has some,
-//! and `etcd` one whose master is found there.
+//! `PADDLE_FAULTS=overlap` measures how much of what goes over shaped links is hidden behind what is computed, and `overlap-0` the first of its
+//! measurements alone.
+//! `PADDLE_FAULTS=masters` are the deaths of masters that go on from the store, `storage` a job whose store takes nothing for a while,
+//! `garbage` one at whose ports anything is said, `certificates` one that has some, and `etcd` one whose master is found there.
 
 #[path = "cluster_faults/commits.rs"]
 mod commits;
 #[path = "cluster_faults/etcd.rs"]
 mod etcd;
+#[path = "cluster_faults/garbage.rs"]
+mod garbage;
 #[path = "cluster_faults/job.rs"]
 mod job;
 #[path = "cluster_faults/master.rs"]
@@ -19,6 +22,8 @@ mod master;
 mod overlap;
 #[path = "cluster_faults/site.rs"]
 mod site;
+#[path = "cluster_faults/storage.rs"]
+mod storage;
 #[path = "cluster_faults/tls.rs"]
 mod tls;
 #[path = "support/unreliable.rs"]
@@ -304,10 +309,13 @@ fn one(site: &Site, fault: Fault, (role, rank): (&str, usize)) {
 }
 
 fn main() {
+    if overlap::run() {
+        return;
+    }
     // In servers and trainers it does not return.
     if let Some(cluster) = Cluster::ranks(SERVERS).unwrap() {
         let folder = PathBuf::from(std::env::var_os("PADDLE_FAULTS_FOLDER").unwrap());
-        if !master::run(&cluster, &folder) && !overlap::run(&cluster, &folder) {
+        if !master::run(&cluster, &folder) {
             run_master(&cluster, folder);
         }
         return;
@@ -318,6 +326,8 @@ fn main() {
             accounts();
             some();
             master::deaths();
+            storage::storage();
+            garbage::garbage();
             tls::certificates();
             return etcd::coordinated();
         }
@@ -326,6 +336,8 @@ fn main() {
         "masters" => return master::deaths(),
         "etcd" => return etcd::coordinated(),
         "certificates" => return tls::certificates(),
+        "storage" => return storage::storage(),
+        "garbage" => return garbage::garbage(),
         _ => {}
     }
     let site = match Site::namespaces(1 + (SERVERS + TRAINERS) as usize) {
@@ -335,8 +347,8 @@ fn main() {
             return some();
         }
     };
-    if wanted == "overlap" {
-        return overlap::table(&site);
+    if let Some(which) = wanted.strip_prefix("overlap") {
+        return overlap::table(&site, which.strip_prefix('-').and_then(|place| place.parse().ok()));
     }
     println!(
         "| fault | role | lasts, s | steps meanwhile | longest step, s | first step behind it, s | restarts | steps | bits | run, s |"

@@ -43,6 +43,12 @@ pub trait Collective: Send {
     /// The number of ranks.
     fn size(&self) -> u32;
 
+    /// The bytes that a rank may have sent before any of them is received. More may have to wait until the other rank receives, which it does
+    /// not while it waits itself.
+    fn room(&self) -> usize {
+        usize::MAX
+    }
+
     /// Sends bytes to another rank. It may return before they are received.
     ///
     /// # Errors

@@ -19,6 +19,7 @@ use paddle_engines::collective::Collective;
 use paddle_kernels::cpu::Cpu;
 use prost::Message;
 
+use super::coming::Coming;
 use super::said::{PartDesc, StepDesc, all_to_all, difference, digest, same, send_ahead};
 use super::stages::Stages;
 use super::tables::{Lookups, Received};
@@ -28,6 +29,7 @@ use crate::batch::Table;
 use crate::cluster::compute::{Computed, Gradients};
 use crate::cluster::desc::{EncodedProgram, MomentDesc, OutputsDesc, PlanDesc};
 use crate::cluster::job::{EVERYTHING, everything, object_of, plan_of};
+use crate::cluster::mail::Source;
 use crate::cluster::pieces::Pieces;
 use crate::cluster::{ClusterError, Placed, StepOf, leaf};
 use crate::trainer::FedShards;
@@ -36,7 +38,7 @@ use crate::trainer::FedShards;
 pub(crate) struct GroupJob {
     pub(super) group: Arc<Group>,
     /// None behind the end.
-    pub(super) way: Option<Box<dyn Collective>>,
+    pub(super) way: Option<Passing>,
     pub(super) placement: Placement,
     /// What computes shards, with the values of all parameters.
     pub(super) gradients: Gradients,
@@ -47,8 +49,11 @@ pub(crate) struct GroupJob {
     sharing: BTreeSet<u32>,
     /// The number of updates so far.
     pub(super) version: u64,
-    /// The values of all parameters. Stages have those of the others as they were when all ranks last gave them.
+    /// The values of all parameters, but for those that are `coming`. Stages have those of the others as they were when all ranks last gave
+    /// them.
     pub(super) values: Vec<Placed>,
+    /// The new values of the last step.
+    pub(super) coming: Coming,
     /// What each plan reads of tables.
     pub(super) lookups: BTreeMap<u32, Lookups>,
     /// The rows that this rank looks up in a step.
@@ -96,16 +101,12 @@ impl GroupJob {
         values: Vec<Placed>,
     ) -> Result<Self, Error> {
         let backend = Cpu::new()?;
-        let mut way = group.meet()?;
+        let mut way = Passing::new(group.meet()?);
         let digest = digest(&values);
-        same(&mut *way, digest, "other parameters or other states of its updater")
+        same(&mut way, digest, "other parameters or other states of its updater")
             .map_err(|error| group.explain(error))?;
-        let mut stages = None;
-        if in_stages {
-            let passing = Passing::new(way);
-            stages = Some(Stages::new(passing.clone()));
-            way = Box::new(passing);
-        }
+        let stages = in_stages.then(|| Stages::new(way.clone()));
+        let coming = Coming::new(way.clone());
         let mut pieces = Pieces::new(backend.clone(), way.rank());
         pieces.learn(EVERYTHING, &everything(&placement))?;
         let own = object_of(way.rank(), &placement, &values).encode_to_vec();
@@ -114,12 +115,13 @@ impl GroupJob {
             group,
             way: Some(way),
             placement,
-            gradients: Gradients::new(backend, None),
+            gradients: Gradients::new(backend, (!in_stages).then(|| coming.another())),
             pieces,
             plans: EVERYTHING,
             sharing: BTreeSet::new(),
             version: 0,
             values: values.into_iter().filter(|value| value.state.is_none()).collect(),
+            coming,
             lookups: BTreeMap::new(),
             received: Received::default(),
             stale: BTreeSet::new(),
@@ -133,9 +135,8 @@ impl GroupJob {
         &self.placement
     }
 
-    fn way(&mut self) -> Result<&mut dyn Collective, ClusterError> {
-        let ended = || ClusterError::Ended { why: "it is over".to_string() };
-        Ok(&mut **self.way.as_mut().ok_or_else(ended)?)
+    fn way(&mut self) -> Result<&mut Passing, ClusterError> {
+        self.way.as_mut().ok_or_else(|| ClusterError::Ended { why: "it is over".to_string() })
     }
 
     /// Whether to stop behind this step, as all ranks see it. `wanted` is what this rank was told; the others hear it with the next step.
@@ -165,8 +166,10 @@ impl GroupJob {
 
     /// Ends the job, when the other ranks have come to its end, too.
     pub(crate) fn finish(&mut self) {
+        // Of a rank that is gone nothing comes; whoever reads parameters is told so.
+        let _ = self.catch_up();
         if let Some(mut way) = self.way.take() {
-            self.group.leave(&mut *way);
+            self.group.leave(&mut way);
         }
     }
 
@@ -225,6 +228,7 @@ impl GroupJob {
         if shares {
             self.sharing.insert(self.plans);
         }
+        self.catch_up()?;
         self.refresh()?;
         self.gradients.learn(self.plans, desc, Some(Box::new(self.received.clone())))?;
         self.pieces.learn(self.plans, desc)?;
@@ -235,6 +239,7 @@ impl GroupJob {
                 self.gradients.set(parameter, values.as_slice());
             }
         }
+        self.coming.forget();
         Ok(self.plans)
     }
 
@@ -363,21 +368,16 @@ impl GroupJob {
 
     /// Computes shards, and sends their sums to the other ranks while it goes on. Those of this rank's pieces are returned.
     fn compute_and_send(&mut self, task: &Task<Bytes>) -> Result<Computed, Error> {
-        let ended = || ClusterError::Ended { why: "it is over".to_string() };
-        let way = Arc::new(Mutex::new(self.way.take().ok_or_else(ended)?));
+        let (mut to_others, placement) = (self.way()?.clone(), self.placement.clone());
         let kept = Arc::new(Mutex::new(Vec::new()));
-        let (to_others, own, placement) = (Arc::clone(&way), Arc::clone(&kept), self.placement.clone());
+        let own = Arc::clone(&kept);
         let outlet = move |parts| {
-            let mut way = to_others.lock().unwrap_or_else(PoisonError::into_inner);
-            let parts = send_ahead(&mut **way, parts, |piece| owner_of(&placement, piece));
+            let parts = send_ahead(&mut to_others, parts, |piece| owner_of(&placement, piece));
             let parts = parts.map_err(|error| ExchangeError::Failed { message: error.to_string() })?;
             own.lock().unwrap_or_else(PoisonError::into_inner).extend(parts);
             Ok(())
         };
-        let computed = self.gradients.compute(task, Some(Box::new(outlet)));
-        // The outlet is gone.
-        self.way = Arc::into_inner(way).map(|way| way.into_inner().unwrap_or_else(PoisonError::into_inner));
-        let mut computed = computed?;
+        let mut computed = self.gradients.compute(task, Some(Box::new(outlet)))?;
         let kept = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
         let part = |PartDesc { piece, start, end, sum }| Part { piece, node: Node::new(start, end), sum };
         computed.parts.extend(kept.into_iter().map(part));
@@ -399,10 +399,12 @@ impl GroupJob {
             }
         };
         self.pieces.apply(step, (plan, &header), leaves, &updates, &measures, self.version)?;
-        let all = self.changed(plan, before)?;
-        let tables = self.lookups.get(&plan).into_iter().flat_map(|lookups| &lookups.ids);
-        self.stale.extend(tables);
-        self.take(&all.into_iter().map(|of_piece| (of_piece.id, of_piece.value)).collect())
+        match self.stages {
+            Some(_) => self.take_own(plan, before)?,
+            None => self.give_values(plan, before)?,
+        }
+        self.stale.extend(self.lookups.get(&plan).into_iter().flat_map(|lookups| &lookups.ids));
+        Ok(())
     }
 
     /// Applies nothing of the step that was computed. All ranks have come to the same verdict.

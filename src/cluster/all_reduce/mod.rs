@@ -1,6 +1,7 @@
 //! Training without servers: ranks that train as equals, by all-reduce.
 
 mod children;
+mod coming;
 mod group;
 mod mesh;
 mod passing;

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use paddle_cluster::machine::Reader;
 use paddle_cluster::message::{Epoch, Wanted};
+use paddle_engines::collective::Collective;
 use prost::Message;
 
 use super::GroupJob;
 use super::said::{PieceRows, RowsDesc, exchange};
 use crate::Error;
-use crate::cluster::desc::{PieceValues, ValuesDesc};
+use crate::cluster::desc::ValuesDesc;
 use crate::cluster::job::{EVERYTHING, put_together};
 use crate::cluster::{ClusterError, Placed, values};
 use crate::element::Values;
@@ -18,6 +19,15 @@ use crate::element::Values;
 impl GroupJob {
     /// Takes values of pieces.
     pub(super) fn take(&mut self, pieces: &BTreeMap<u32, Bytes>) -> Result<(), Error> {
+        for k in self.fill(pieces)? {
+            let Placed { parameter, values, .. } = &self.values[k];
+            self.gradients.set(parameter, values.as_slice());
+        }
+        Ok(())
+    }
+
+    /// Fills in values of pieces. Returns the places of the parameters that have changed.
+    fn fill(&mut self, pieces: &BTreeMap<u32, Bytes>) -> Result<Vec<usize>, Error> {
         let mut changed: BTreeMap<&str, Vec<_>> = BTreeMap::new();
         for (id, value) in pieces {
             let piece = self.placement.pieces().get(*id as usize);
@@ -25,7 +35,8 @@ impl GroupJob {
             changed.entry(&piece.parameter).or_default().push((piece, value));
             self.stale.remove(id);
         }
-        for Placed { parameter, values, .. } in &mut self.values {
+        let mut places = Vec::new();
+        for (k, Placed { parameter, values, .. }) in self.values.iter_mut().enumerate() {
             let Some(pieces) = changed.get(parameter.as_str()) else { continue };
             for (piece, value) in pieces {
                 let begin = piece.rows.start * piece.row_elements();
@@ -34,9 +45,15 @@ impl GroupJob {
                     return Err(ClusterError::Message { what: "values" }.into());
                 }
             }
-            self.gradients.set(parameter, values.as_slice());
+            places.push(k);
         }
-        Ok(())
+        Ok(places)
+    }
+
+    /// Fills in the new values of the last step, when all of them have come.
+    pub(super) fn catch_up(&mut self) -> Result<(), Error> {
+        let unread = self.coming.read().map_err(|error| self.group.explain(error))?;
+        self.fill(&unread).map(drop)
     }
 
     /// Brings tables that are in parts to all ranks. All of them have to come here.
@@ -44,6 +61,7 @@ impl GroupJob {
         if self.stale.is_empty() {
             return Ok(());
         }
+        self.catch_up()?;
         let own = self.pieces.rank();
         let mut desc = RowsDesc { all: true, pieces: Vec::new() };
         for &id in &self.stale {
@@ -63,6 +81,7 @@ impl GroupJob {
 
     /// All values, with the updaters' states, as they are after the steps so far. All ranks have to ask.
     pub(crate) fn fetch(&mut self) -> Result<Vec<Placed>, Error> {
+        self.catch_up()?;
         let own = self.pieces.read(&reader(EVERYTHING, None))?;
         let all = self.together(|way| Ok(way.all_gather(own)?))?;
         let all = put_together(&self.placement, all)?;
@@ -103,25 +122,41 @@ impl GroupJob {
             return Err(ClusterError::InStages.into());
         }
         self.refresh()?;
+        self.catch_up()?;
         self.values
             .iter()
             .map(|Placed { parameter, values, .. }| Ok((parameter.clone(), copy_of(values)?)))
             .collect()
     }
 
-    /// The pieces that have changed since a version: those of all ranks, and those of this one, if it is a stage.
-    pub(super) fn changed(&mut self, plan: u32, since: u64) -> Result<Vec<PieceValues>, Error> {
+    /// Takes the values of this rank's own pieces that have changed since a version.
+    pub(super) fn take_own(&mut self, plan: u32, since: u64) -> Result<(), Error> {
         let own = self.pieces.read(&reader(plan, Some(since)))?;
-        let all = match self.stages {
-            Some(_) => vec![own],
-            None => self.together(|way| Ok(way.all_gather(own)?))?,
-        };
-        let mut pieces = Vec::new();
-        for values in all {
-            let values = ValuesDesc::decode(values).map_err(|_| ClusterError::Message { what: "values" })?;
-            pieces.extend(values.pieces);
+        let own = ValuesDesc::decode(own).map_err(|_| ClusterError::Message { what: "values" })?;
+        self.take(&own.pieces.into_iter().map(|piece| (piece.id, piece.value)).collect())
+    }
+
+    /// Gives the values of this rank's pieces that have changed since a version to all others, those first that are needed first. Theirs
+    /// come while the next step is computed.
+    pub(super) fn give_values(&mut self, plan: u32, since: u64) -> Result<(), Error> {
+        let explain = |error| self.group.explain(error);
+        let others = self.way.as_ref().map_or(0, |way| way.size() as usize - 1);
+        let room = self.way.as_ref().map_or(0, Collective::room) / 4;
+        self.coming.begin().map_err(explain)?;
+        if let Some(lookups) = self.lookups.get(&plan) {
+            self.coming.outdate(&lookups.ids);
         }
-        Ok(pieces)
+        let (mut sent, mut given) = (0, Ok(()));
+        self.pieces.read_in_parts(&reader(plan, Some(since)), |[part, of], values| {
+            sent += values.len() * others;
+            given = self.coming.give(values, part + 1 == of);
+            if given.is_ok() && sent > room {
+                given = self.coming.take_some();
+            }
+            given.is_ok()
+        })?;
+        given.map_err(explain)?;
+        Ok(())
     }
 }
 

@@ -15,10 +15,11 @@ use super::group::run_of;
 use super::said::{PieceRows, RowsDesc, exchange};
 use crate::Error;
 use crate::batch::Table;
-use crate::cluster::ClusterError;
 use crate::cluster::lookups::{KnownRows, LookedUp, Wanted, looked_up};
 use crate::cluster::mail::Rows;
+use crate::cluster::{ClusterError, Placed};
 use crate::trainer::FedShards;
+use paddle_engines::collective::Collective;
 
 /// What a plan reads of tables.
 pub(super) struct Lookups {
@@ -28,6 +29,8 @@ pub(super) struct Lookups {
     pub(super) ids: Vec<u32>,
     /// The pieces that a rank has to have as a whole: also those of tables that are looked up by ids that are computed.
     whole: BTreeSet<u32>,
+    /// Of these, the pieces of tables that are looked up by ids that are computed: the program reads rows of them wherever it wants.
+    prefetched: BTreeSet<u32>,
 }
 
 impl Lookups {
@@ -38,19 +41,19 @@ impl Lookups {
             placement.pieces().iter().zip(0..).find_map(|(of, id)| (of.name == name).then_some(id))
         };
         let ids: Vec<u32> = tables.iter().filter_map(|table| number(&table.piece)).collect();
-        let others = placement.pieces().iter().zip(0..).filter(|(_, id)| !ids.contains(id));
-        let whole = others.filter(|(piece, _)| reads(&training.trainer, &piece.name)).map(|(_, id)| id);
-        Lookups { whole: whole.collect(), tables, ids }
+        let (mut whole, mut prefetched) = (BTreeSet::new(), BTreeSet::new());
+        for operator in &training.trainer.block(Program::GLOBAL).ops {
+            match &operator.op {
+                Op::Receive(op) => whole.extend(number(&op.piece)),
+                Op::Prefetch(op) => prefetched.extend(number(&op.piece)),
+                _ => {}
+            }
+        }
+        prefetched.retain(|id| !ids.contains(id));
+        whole.extend(&prefetched);
+        whole.retain(|id| !ids.contains(id));
+        Lookups { tables, ids, whole, prefetched }
     }
-}
-
-/// Whether a program reads a piece.
-fn reads(trainer: &Program, name: &str) -> bool {
-    trainer.block(Program::GLOBAL).ops.iter().any(|operator| match &operator.op {
-        Op::Receive(op) => op.piece == name,
-        Op::Prefetch(op) => op.piece == name,
-        _ => false,
-    })
 }
 
 /// For each piece, the rows that the shards of a run look up: ascending, counted from the first row of the piece.
@@ -92,6 +95,24 @@ impl Rows for Received {
 }
 
 impl GroupJob {
+    /// Waits for the new values of which a program reads rows wherever it wants: it asks for nothing in front.
+    fn set_prefetched(&mut self, plan: u32) -> Result<(), Error> {
+        let prefetched = match self.lookups.get(&plan) {
+            Some(lookups) if !lookups.prefetched.is_empty() => lookups.prefetched.clone(),
+            _ => return Ok(()),
+        };
+        self.catch_up()?;
+        for Placed { parameter, values, .. } in &self.values {
+            let pieces = self.placement.pieces().iter().zip(0..);
+            let mut of_parameter = pieces.filter(|(piece, _)| piece.parameter == *parameter);
+            if of_parameter.any(|(_, id)| prefetched.contains(&id)) {
+                self.gradients.set(parameter, values.as_slice());
+            }
+        }
+        self.coming.outdate(&prefetched);
+        Ok(())
+    }
+
     /// Gives each rank the rows of tables that its shards look up, and takes those of this one. All of a table goes to whoever needs it
     /// as a whole.
     pub(super) fn give_rows(
@@ -104,6 +125,7 @@ impl GroupJob {
         if self.lookups.get(&plan).is_some_and(|lookups| !lookups.whole.is_disjoint(&self.stale)) {
             self.refresh()?;
         }
+        self.set_prefetched(plan)?;
         let way = self.way.as_mut().ok_or(ClusterError::Ended { why: "it is over".to_string() })?;
         let (tables, numbers) = match self.lookups.get(&plan) {
             Some(Lookups { tables, ids, .. }) if !tables.is_empty() => (tables, ids),
@@ -130,7 +152,7 @@ impl GroupJob {
                 wanted = of_rank;
             }
         }
-        let heard = exchange(&mut **way, to).map_err(|error| self.group.explain(error))?;
+        let heard = exchange(way, to).map_err(|error| self.group.explain(error))?;
         let pieces = heard.into_iter().flat_map(|desc| desc.pieces);
         let mut elements: BTreeMap<_, _> = pieces.map(|rows| (rows.piece, rows.elements)).collect();
         let rows = tables.iter().zip(numbers).zip(wanted).map(|((table, number), ids)| {

@@ -94,6 +94,11 @@ impl<'s> Job<'s> {
         fs::read_to_string(self.folder.join(file)).unwrap_or_default()
     }
 
+    /// What the system calls the processes, by rank.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        self.children.iter().map(Child::id).collect()
+    }
+
     pub(crate) fn signal(&self, rank: usize, signal: &str) {
         send_signal(signal, &self.children[rank]);
     }
@@ -144,8 +149,10 @@ impl<'s> Job<'s> {
         complete.lines().map(|line| Duration::from_micros(line.parse().unwrap())).collect()
     }
 
+    /// Watches the job for a while, once at least.
     pub(crate) fn watch_for(&mut self, time: Duration) {
         let begun = Instant::now();
+        self.watch();
         while begun.elapsed() < time {
             self.watch();
         }
@@ -162,15 +169,20 @@ impl<'s> Job<'s> {
         }
     }
 
-    /// Ends the job. Returns the text that the master has left, and the log of commits.
-    pub(crate) fn finish(&mut self) -> (String, String) {
-        fs::write(self.folder.join(ENOUGH), "").unwrap();
+    /// Waits until the job ends.
+    pub(crate) fn end(&mut self) {
         let begun = Instant::now();
         while !self.watch() {
             if begun.elapsed() > Duration::from_secs(60) {
                 self.fail("the job does not end");
             }
         }
+    }
+
+    /// Ends the job. Returns the text that the master has left, and the log of commits.
+    pub(crate) fn finish(&mut self) -> (String, String) {
+        fs::write(self.folder.join(ENOUGH), "").unwrap();
+        self.end();
         let left = fs::read_to_string(self.folder.join("end")).unwrap();
         // Workers hear from the master that the job is over. One that was cut off waits for it for ever: it is killed.
         std::thread::sleep(Duration::from_millis(200));

@@ -95,6 +95,10 @@ impl Collective for Mpi {
         self.size
     }
 
+    fn room(&self) -> usize {
+        BUFFER
+    }
+
     fn send(&mut self, to: u32, bytes: Bytes) -> Result<(), CollectiveError> {
         self.check(to)?;
         self.call(Call::Send(to, bytes))
