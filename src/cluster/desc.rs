@@ -2,12 +2,13 @@
 
 use paddle_core::convert::{from_ours, to_wire};
 use paddle_core::ops::Program;
-use paddle_core::plan::{Arithmetic, Numbers, Precision};
+use paddle_core::plan::{Arithmetic, HostSlice, Numbers, Precision};
 use paddle_core::program::DType;
 use paddle_core::wire::ProgramDesc;
 use prost::Message;
 
 use super::operators::link_known;
+use super::values;
 use crate::Error;
 
 /// A program in our dialect.
@@ -166,14 +167,55 @@ pub(super) struct SharedValues {
     pub(super) value: bytes::Bytes,
 }
 
+/// Adds the value of a piece to an encoded [`ValuesDesc`]. `append` adds its bytes, as many as it has, which are not copied once more.
+pub(super) fn append_value<E>(
+    bytes: &mut Vec<u8>,
+    (id, length): (u32, usize),
+    append: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+) -> Result<(), E> {
+    /// The numbers of fields, with their kinds: a message of 1, a number of 1, bytes of 2.
+    const PIECE: u8 = 1 << 3 | 2;
+    const ID: u8 = 1 << 3;
+    const VALUE: u8 = 2 << 3 | 2;
+    let number = |bytes: &mut Vec<u8>, number: usize| {
+        // A vector has room.
+        let _ = prost::encode_length_delimiter(number, bytes);
+    };
+    let inner = 2 + [id as usize, length].map(prost::length_delimiter_len).iter().sum::<usize>() + length;
+    bytes.push(PIECE);
+    number(bytes, inner);
+    bytes.push(ID);
+    number(bytes, id as usize);
+    bytes.push(VALUE);
+    number(bytes, length);
+    append(bytes)
+}
+
 /// A sum of gradients.
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct SumDesc {
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sum {
     /// For rows of a table: their numbers within the piece.
-    #[prost(int64, repeated, tag = "1")]
     pub(super) ids: Vec<i64>,
-    #[prost(bytes = "bytes", tag = "2")]
     pub(super) elements: bytes::Bytes,
+}
+
+impl Sum {
+    /// How many ids there are, the ids, and the elements.
+    pub(super) fn encode(ids: &[i64], elements: HostSlice<'_>) -> bytes::Bytes {
+        let mut bytes =
+            Vec::with_capacity(8 + size_of_val(ids) + elements.len() * values::size_of(elements.dtype()));
+        bytes.extend_from_slice(&(ids.len() as u64).to_le_bytes());
+        values::append(&mut bytes, HostSlice::I64(ids));
+        values::append(&mut bytes, elements);
+        bytes.into()
+    }
+
+    pub(super) fn decode(mut bytes: bytes::Bytes) -> Option<Self> {
+        let count = u64::from_le_bytes(*bytes.first_chunk()?);
+        let end = usize::try_from(count).ok()?.checked_mul(8)?.checked_add(8)?;
+        let ids = bytes.get(8..end)?.as_chunks().0.iter().map(|id| i64::from_le_bytes(*id)).collect();
+        Some(Sum { ids, elements: bytes.split_off(end) })
+    }
 }
 
 /// The scalar outputs of some leaves, in order.
@@ -188,4 +230,37 @@ pub(super) struct OutputsDesc {
 pub(super) struct LeafOutputs {
     #[prost(double, repeated, tag = "1")]
     pub(super) outputs: Vec<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_encoded_as_their_description_is() {
+        let pieces = [(0, vec![1; 3]), (1, Vec::new()), (77_777, vec![2; 300])];
+        let mut bytes = Vec::new();
+        for (id, value) in &pieces {
+            append_value(&mut bytes, (*id, value.len()), |bytes| {
+                bytes.extend_from_slice(value);
+                Ok::<_, ()>(())
+            })
+            .unwrap();
+        }
+        let pieces = pieces.map(|(id, value)| PieceValues { id, value: value.into(), states: Vec::new() });
+        assert_eq!(ValuesDesc::decode(&bytes[..]).unwrap().pieces, pieces);
+    }
+
+    #[test]
+    fn sums_become_bytes_and_sums_again_and_nonsense_none() {
+        for ids in [&[][..], &[3, 700]] {
+            let bytes = Sum::encode(ids, HostSlice::F32(&[1.5, -2.0]));
+            let elements = values::bytes_of(HostSlice::F32(&[1.5, -2.0])).into();
+            assert_eq!(Sum::decode(bytes.clone()), Some(Sum { ids: ids.to_vec(), elements }));
+            assert_eq!(Sum::decode(bytes.slice(..5)), None);
+        }
+        for nonsense in [&[1, 0, 0, 0, 0, 0, 0, 0, 5][..], &[255; 16]] {
+            assert_eq!(Sum::decode(bytes::Bytes::copy_from_slice(nonsense)), None);
+        }
+    }
 }

@@ -22,7 +22,7 @@ use super::tls::Tls;
 use super::{ClusterError, refusal};
 
 /// The version of what processes say to each other. Processes of different versions do not talk.
-const PROTOCOL: &str = "4";
+const PROTOCOL: &str = "5";
 const PATH: &str = "/paddle.Cluster/Talk";
 /// The bytes of a packet, at most.
 const LARGEST: usize = 1 << 30;
@@ -39,9 +39,12 @@ const WAITING: usize = 1024;
 pub(super) struct Packet {
     #[prost(bytes = "bytes", tag = "1")]
     pub(super) frame: bytes::Bytes,
-    /// The CRC-32 of the frame.
+    /// The CRC-32 of all of it.
     #[prost(fixed32, tag = "2")]
     pub(super) checksum: u32,
+    /// What was set aside of the frame.
+    #[prost(bytes = "bytes", repeated, tag = "3")]
+    pub(super) aside: Vec<bytes::Bytes>,
 }
 
 impl Packet {
@@ -50,16 +53,34 @@ impl Packet {
     }
 
     pub(super) fn of_bytes(frame: bytes::Bytes) -> Self {
-        Packet { checksum: crc32fast::hash(&frame), frame }
+        Packet::with(frame, Vec::new())
+    }
+
+    /// A frame, and what was set aside of it.
+    pub(super) fn with(frame: bytes::Bytes, aside: Vec<bytes::Bytes>) -> Self {
+        let mut packet = Packet { checksum: 0, frame, aside };
+        packet.checksum = packet.computed();
+        packet
+    }
+
+    fn computed(&self) -> u32 {
+        let mut hasher = crc32fast::Hasher::new_with_initial(crc32fast::hash(&self.frame));
+        self.aside.iter().for_each(|bytes| hasher.update(bytes));
+        hasher.finalize()
+    }
+
+    /// The bytes of it, without what gRPC adds.
+    pub(super) fn len(&self) -> usize {
+        self.frame.len() + self.aside.iter().map(bytes::Bytes::len).sum::<usize>()
     }
 
     fn key(&self) -> (u32, usize) {
-        (self.checksum, self.frame.len())
+        (self.checksum, self.len())
     }
 
-    /// Whether the frame is what was sent.
+    /// Whether it is what was sent.
     pub(super) fn is_whole(&self) -> bool {
-        crc32fast::hash(&self.frame) == self.checksum
+        self.computed() == self.checksum
     }
 }
 

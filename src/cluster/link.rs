@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use paddle_cluster::Event;
-use paddle_cluster::message::{Message, Process, Role, Server, To};
+use paddle_cluster::message::{Body, Message, Process, Role, Server, To};
 use serde::{Deserialize, Serialize};
 
 use super::ClusterError;
@@ -24,6 +24,33 @@ pub(super) enum Frame {
     Answer { question: u64, rows: Answer },
     /// A worker tells the master what it has sent and received so far.
     Traffic { from: Process, role: Role, rank: u32, traffic: Traffic },
+}
+
+impl Frame {
+    /// What may be large.
+    fn payloads(&mut self) -> Vec<&mut Bytes> {
+        match self {
+            Frame::Machine(Message { body: Body::Values { values, .. }, .. }) => vec![values],
+            Frame::Machine(Message { body: Body::Push { parts, .. }, .. }) => {
+                Arc::make_mut(parts).iter_mut().map(|part| &mut part.sum).collect()
+            }
+            Frame::Answer { rows: Ok(rows), .. } => rows.iter_mut().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Takes out what may be large: it goes beside the frame, and is not copied into it.
+    pub(super) fn set_aside(&mut self) -> Vec<Bytes> {
+        self.payloads().into_iter().map(std::mem::take).collect()
+    }
+
+    /// Puts back what was set aside. False if it is not that of this frame.
+    pub(super) fn put_back(&mut self, aside: Vec<Bytes>) -> bool {
+        let mut payloads = self.payloads();
+        let fits = payloads.len() == aside.len();
+        payloads.iter_mut().zip(aside).for_each(|(payload, bytes)| **payload = bytes);
+        fits
+    }
 }
 
 /// What the thread of a machine takes up next.

@@ -7,11 +7,10 @@ use bytes::Bytes;
 use paddle_cluster::message::Part;
 use paddle_cluster::tree::Node;
 use paddle_core::plan::{Exchange, ExchangeError, HostSlice, HostSliceMut};
-use prost::Message;
 
 use super::all_reduce::Passing;
 use super::asking::Ids;
-use super::desc::SumDesc;
+use super::desc::Sum;
 use super::values::{bytes_of, copy, fill};
 use crate::element::Values;
 use crate::row_sums::SentRows;
@@ -100,10 +99,10 @@ impl Default for Mail {
 
 impl Mail {
     /// Adds a sum over the subtree.
-    fn add(&mut self, piece: &str, sum: SumDesc) {
+    fn add(&mut self, piece: &str, sum: Bytes) {
         // Nobody waits for what is sent to no piece.
         let Some(&piece) = self.pieces.get(piece) else { return };
-        self.parts.push(Part { piece, node: self.node, sum: sum.encode_to_vec().into() });
+        self.parts.push(Part { piece, node: self.node, sum });
     }
 }
 
@@ -130,7 +129,7 @@ fn failed(message: String) -> ExchangeError {
 
 impl Exchange for Mailbox {
     fn send(&mut self, _: u32, piece: &str, values: HostSlice<'_>) -> Result<(), ExchangeError> {
-        self.open().add(piece, SumDesc { ids: Vec::new(), elements: bytes_of(values).into() });
+        self.open().add(piece, Sum::encode(&[], values));
         Ok(())
     }
 
@@ -151,7 +150,7 @@ impl Exchange for Mailbox {
     ) -> Result<(), ExchangeError> {
         let mail = &mut *self.open();
         let Some(sum) = mail.sent_rows.add(piece, ids, rows)? else { return Ok(()) };
-        let sum = SumDesc { ids: sum.ids.clone(), elements: bytes_of(sum.rows.as_slice()).into() };
+        let sum = Sum::encode(&sum.ids, sum.rows.as_slice());
         mail.add(piece, sum);
         Ok(())
     }

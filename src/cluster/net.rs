@@ -25,7 +25,7 @@ use super::traffic::{Counters, Traffic};
 
 /// What the thread of the connections is to do.
 enum Order {
-    Send(To, Vec<u8>),
+    Send(To, Packet),
     Connect(Vec<(Process, String)>),
     Connected(To, Connection),
     Failed(To, ClusterError),
@@ -133,11 +133,23 @@ impl Net {
     }
 }
 
+/// A frame as it goes over a connection.
+fn packed(mut frame: Frame) -> Option<Packet> {
+    let aside = frame.set_aside();
+    Some(Packet::with(postcard::to_stdvec(&frame).ok()?.into(), aside))
+}
+
+/// The frame that has come in a packet; `None` if it was damaged, or is none.
+fn unpacked(packet: Packet) -> Option<Frame> {
+    let mut frame = packet.is_whole().then(|| postcard::from_bytes::<Frame>(&packet.frame).ok())??;
+    frame.put_back(packet.aside).then_some(frame)
+}
+
 impl Link for Net {
     fn send(&mut self, to: To, frame: Frame) {
         // What cannot be written would never arrive either.
-        if let Ok(bytes) = postcard::to_stdvec(&frame) {
-            let _ = self.orders.send(Order::Send(to, bytes));
+        if let Some(packet) = packed(frame) {
+            let _ = self.orders.send(Order::Send(to, packet));
         }
     }
 
@@ -174,7 +186,7 @@ impl Routes {
     async fn run(mut self, mut orders: UnboundedReceiver<Order>) {
         while let Some(order) = orders.recv().await {
             match order {
-                Order::Send(to, frame) => self.send(to, frame),
+                Order::Send(to, packet) => self.send(to, packet),
                 Order::Connect(servers) => {
                     self.addresses = servers.iter().cloned().collect();
                     for (process, address) in servers {
@@ -213,12 +225,12 @@ impl Routes {
         }
     }
 
-    /// Sends a frame, or loses it.
-    fn send(&mut self, to: To, frame: Vec<u8>) {
+    /// Sends a packet, or loses it.
+    fn send(&mut self, to: To, packet: Packet) {
         match self.known.get(&to) {
             Some(way) if !way.is_closed() => {
-                let length = frame.len();
-                if way.send(Packet::of(frame)) {
+                let length = packet.len();
+                if way.send(packet) {
                     self.counters.sent(length);
                 }
             }
@@ -273,10 +285,9 @@ impl Routes {
         tokio::spawn(async move {
             let mut heard: Vec<Process> = Vec::new();
             while let Ok(Some(packet)) = from.message().await {
-                counters.received(packet.frame.len());
+                counters.received(packet.len());
                 // What is damaged is lost. Whoever sent it sends it again.
-                let frame = packet.is_whole().then(|| postcard::from_bytes::<Frame>(&packet.frame).ok());
-                let Some(frame) = frame.flatten() else { continue };
+                let Some(frame) = unpacked(packet) else { continue };
                 let process = match &frame {
                     Frame::Machine(message) => Some(message.from.process),
                     Frame::Ask { from, .. } | Frame::Traffic { from, .. } => Some(*from),
@@ -301,7 +312,10 @@ mod tests {
     use std::net::TcpStream;
     use std::sync::mpsc::channel;
 
-    use paddle_cluster::message::{Body, Epoch, Incarnation, Message, Role, Sender as From};
+    use paddle_cluster::message::{
+        Body, Epoch, Incarnation, Message, Part, Role, Sender as From, Step, Wanted,
+    };
+    use paddle_cluster::tree::Node;
 
     use super::*;
 
@@ -341,6 +355,39 @@ mod tests {
     }
 
     #[test]
+    fn what_was_set_aside_is_where_it_was() {
+        let Frame::Machine(Message { epoch, from, .. }) = frame(3) else { unreachable!() };
+        let part = |piece: u32| Part { piece, node: Node::new(0, 2), sum: vec![piece as u8; 5].into() };
+        let wanted = Wanted { plan: 1, version: Some(4), have: None };
+        let bodies = [
+            Body::Values { wanted, version: 4, part: [0, 1], values: vec![7; 9].into() },
+            Body::Push {
+                task: 1,
+                step: Step { version: 2, attempt: 3 },
+                plan: 4,
+                leaves: 5,
+                alone: None,
+                header: vec![1].into(),
+                number: 6,
+                parts: [part(1), part(2)].into(),
+            },
+        ];
+        for body in bodies {
+            let sent = Message { epoch, from, body };
+            let packet = packed(Frame::Machine(sent.clone())).unwrap();
+            assert!(!packet.aside.is_empty() && packet.is_whole());
+            let Some(Frame::Machine(came)) = unpacked(packet.clone()) else { panic!("no frame") };
+            assert_eq!(came, sent);
+            let mut damaged = packet;
+            damaged.aside[0] = Bytes::from_static(b"other");
+            assert!(unpacked(damaged).is_none());
+        }
+        let rows = Ok(vec![Bytes::from_static(b"rows"), Bytes::new()]);
+        let packet = packed(Frame::Answer { question: 3, rows: rows.clone() }).unwrap();
+        assert!(matches!(unpacked(packet), Some(Frame::Answer { question: 3, rows: came }) if came == rows));
+    }
+
+    #[test]
     fn another_secret_and_nonsense_are_refused_and_the_port_goes_on() {
         let (_master, address, at_master) = open(None, "secret");
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
@@ -364,11 +411,12 @@ mod tests {
         // Packets that are no frames, and damaged ones, are passed over.
         let connection =
             runtime.block_on(dial(&address.to_string(), "secret", None, DELIVERED_WITHIN)).unwrap();
-        let good = postcard::to_stdvec(&frame(9)).unwrap();
+        let good = packed(frame(9)).unwrap();
+        let more = Packet::with(good.frame.clone(), vec![Bytes::new()]);
         runtime.block_on(async {
-            let mut damaged = Packet::of(good.clone());
+            let mut damaged = good.clone();
             damaged.checksum ^= 1;
-            for packet in [Packet::of(vec![255; 40]), Packet::of(Vec::new()), damaged, Packet::of(good)] {
+            for packet in [Packet::of(vec![255; 40]), Packet::of(Vec::new()), damaged, more, good] {
                 assert!(connection.to.send(packet));
             }
             tokio::time::sleep(Duration::from_millis(300)).await;

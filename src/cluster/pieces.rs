@@ -19,11 +19,12 @@ use prost::Message;
 
 use super::ClusterError;
 use super::desc::{
-    MomentDesc, PieceDesc, PieceValues, PlanDesc, SharedDesc, SharedValues, StateValues, SumDesc, ValuesDesc,
+    MomentDesc, PieceDesc, PieceValues, PlanDesc, SharedDesc, SharedValues, StateValues, Sum, ValuesDesc,
+    append_value,
 };
 use super::leaf::scalar;
 use super::mail::Mailbox;
-use super::values::{bytes_of, size_of, values_of};
+use super::values::{append_stored, bytes_of, size_of, values_of};
 use crate::Error;
 use crate::element::Values;
 use crate::row_sums::RowSum;
@@ -267,8 +268,22 @@ impl Pieces {
         pieces: impl IntoIterator<Item = (u32, &'a Held)>,
         is_whole: bool,
     ) -> Result<Bytes, Error> {
-        let pieces = pieces.into_iter().map(|(id, held)| self.values_of(id, held, is_whole));
-        Ok(ValuesDesc { pieces: pieces.collect::<Result<_, Error>>()? }.encode_to_vec().into())
+        let mut pieces = pieces.into_iter();
+        if is_whole {
+            let pieces = pieces.map(|(id, held)| self.values_of(id, held));
+            return Ok(ValuesDesc { pieces: pieces.collect::<Result<_, Error>>()? }.encode_to_vec().into());
+        }
+        let mut bytes = Vec::new();
+        pieces.try_for_each(|(id, held)| {
+            let stored = self.storage.find(&held.desc.name).ok_or_else(|| message("a piece"))?;
+            let length = held.elements() * size_of(held.dtype);
+            bytes.reserve(length + 32);
+            append_value(&mut bytes, (id, length), |bytes| {
+                append_stored(bytes, &self.backend, &self.values, stored)
+            })?;
+            Ok::<_, Error>(())
+        })?;
+        Ok(bytes.into())
     }
 
     /// The same in parts, at least one, each of which can be used when it has come. `give` gets each when it is read, and says whether
@@ -309,26 +324,25 @@ impl Pieces {
         Ok((changed, plan.is_whole))
     }
 
-    fn values_of(&self, id: u32, held: &Held, with_states: bool) -> Result<PieceValues, Error> {
+    /// The value of a piece, and the updaters' states of it.
+    fn values_of(&self, id: u32, held: &Held) -> Result<PieceValues, Error> {
         let download = |storage: &Storage, buffers: &Buffers<Cpu>, name: &str| -> Result<_, Error> {
             let stored = storage.find(name).ok_or_else(|| message("a piece"))?;
-            let mut values = Values::zeros(stored.dtype, stored.elements())?;
-            buffers.download(&self.backend, stored, 0, values.as_slice_mut());
-            Ok((Bytes::from(bytes_of(values.as_slice())), stored.clone()))
+            let mut bytes = Vec::with_capacity(stored.elements() * size_of(stored.dtype));
+            append_stored(&mut bytes, &self.backend, buffers, stored)?;
+            Ok((Bytes::from(bytes), stored.clone()))
         };
         let (value, _) = download(&self.storage, &self.values, &held.desc.name)?;
         let mut states = Vec::new();
-        if with_states {
-            let prefix = state_name(&held.desc.name, "");
-            for (&trainer, of_trainer) in &self.states {
-                let own = of_trainer.storage.iter().filter(|stored| stored.name.starts_with(&prefix));
-                for stored in own {
-                    let (value, Stored { dims, .. }) =
-                        download(&of_trainer.storage, &of_trainer.buffers, &stored.name)?;
-                    let slot = stored.name[prefix.len()..].to_string();
-                    let dims = dims.iter().map(|&dim| dim as u64).collect();
-                    states.push(StateValues { trainer, slot, dims, value });
-                }
+        let prefix = state_name(&held.desc.name, "");
+        for (&trainer, of_trainer) in &self.states {
+            let own = of_trainer.storage.iter().filter(|stored| stored.name.starts_with(&prefix));
+            for stored in own {
+                let (value, Stored { dims, .. }) =
+                    download(&of_trainer.storage, &of_trainer.buffers, &stored.name)?;
+                let slot = stored.name[prefix.len()..].to_string();
+                let dims = dims.iter().map(|&dim| dim as u64).collect();
+                states.push(StateValues { trainer, slot, dims, value });
             }
         }
         Ok(PieceValues { id, value, states })
@@ -353,7 +367,7 @@ impl Pieces {
     pub(super) fn save(&self) -> Result<Bytes, Error> {
         let mut object = Object::default();
         for (&id, held) in &self.held {
-            let values = self.values_of(id, held, true)?;
+            let values = self.values_of(id, held)?;
             object.pieces.push(StoredPiece { desc: held.desc.clone(), values });
         }
         Ok(object.encode_to_vec().into())
@@ -415,8 +429,8 @@ fn upload(
 }
 
 /// The sums of a cover, by node.
-fn sums_of(cover: &[(Node, Bytes)]) -> Result<BTreeMap<Node, SumDesc>, Error> {
-    let sum = |(node, bytes): &(Node, Bytes)| Some((*node, SumDesc::decode(bytes.clone()).ok()?));
+fn sums_of(cover: &[(Node, Bytes)]) -> Result<BTreeMap<Node, Sum>, Error> {
+    let sum = |(node, bytes): &(Node, Bytes)| Some((*node, Sum::decode(bytes.clone())?));
     cover.iter().map(sum).collect::<Option<_>>().ok_or_else(|| message("a gradient"))
 }
 
@@ -433,7 +447,7 @@ fn sum_of_rows(held: &Held, leaves: u32, cover: &[(Node, Bytes)]) -> Result<RowS
     let (mut sums, rows) = (sums_of(cover)?, held.desc.dims.first().copied().unwrap_or(0));
     let width = held.elements() / (rows as usize).max(1);
     let leaf = |node: Node| {
-        let SumDesc { ids, elements } = sums.remove(&node)?;
+        let Sum { ids, elements } = sums.remove(&node)?;
         let is_row = |id: &i64| u64::try_from(*id).is_ok_and(|id| id < rows);
         let elements = values_of(held.dtype, &elements)?;
         let fits = ids.is_sorted_by(|a, b| a < b) && ids.iter().all(is_row);

@@ -1,29 +1,57 @@
 //! Elements as bytes, little endian, as they go from one machine to another.
 
-use paddle_core::plan::{HostSlice, HostSliceMut};
+use paddle_core::memory::OutOfMemory;
+use paddle_core::plan::{Backend, HostSlice, HostSliceMut, Stored, StoredValues};
 use paddle_core::program::DType;
 
 use crate::element::Values;
 
+/// The elements that are written at once: they are in the nearest cache then.
+const BLOCK: usize = 512;
+
 /// The bytes of elements.
 pub(super) fn bytes_of(values: HostSlice<'_>) -> Vec<u8> {
-    let mut bytes = vec![0; values.len() * size_of(values.dtype())];
-    // Loops over chunks of known length become copies.
+    let mut bytes = Vec::with_capacity(values.len() * size_of(values.dtype()));
+    append(&mut bytes, values);
+    bytes
+}
+
+/// Adds the bytes of elements.
+pub(super) fn append(bytes: &mut Vec<u8>, values: HostSlice<'_>) {
     macro_rules! write {
-        ($values:expr) => {
-            bytes.as_chunks_mut().0.iter_mut().zip($values).for_each(|(to, value)| *to = value.to_le_bytes())
+        ($values:expr, $type:ty) => {
+            for values in $values.chunks(BLOCK) {
+                let mut block = [[0; ::std::mem::size_of::<$type>()]; BLOCK];
+                // A loop over chunks of known length becomes a copy.
+                block.iter_mut().zip(values).for_each(|(to, value)| *to = value.to_le_bytes());
+                bytes.extend_from_slice(block[..values.len()].as_flattened());
+            }
         };
     }
     match values {
-        HostSlice::Bool(values) => {
-            bytes.iter_mut().zip(values).for_each(|(to, truth)| *to = u8::from(*truth))
-        }
-        HostSlice::I32(values) => write!(values),
-        HostSlice::I64(values) => write!(values),
-        HostSlice::F32(values) => write!(values),
-        HostSlice::F64(values) => write!(values),
+        HostSlice::Bool(values) => bytes.extend(values.iter().map(|truth| u8::from(*truth))),
+        HostSlice::I32(values) => write!(values, i32),
+        HostSlice::I64(values) => write!(values, i64),
+        HostSlice::F32(values) => write!(values, f32),
+        HostSlice::F64(values) => write!(values, f64),
     }
-    bytes
+}
+
+/// Adds the bytes of a stored value.
+pub(super) fn append_stored<B: Backend>(
+    bytes: &mut Vec<u8>,
+    backend: &B,
+    buffers: &impl StoredValues<B>,
+    stored: &Stored,
+) -> Result<(), OutOfMemory> {
+    let mut block = Values::zeros(stored.dtype, BLOCK.min(stored.elements()))?;
+    for begin in (0..stored.elements()).step_by(BLOCK) {
+        let count = BLOCK.min(stored.elements() - begin);
+        let offset = begin * backend.element_bytes(stored.dtype);
+        buffers.download(backend, stored, offset, block.part_mut(0..count));
+        append(bytes, block.part(0..count));
+    }
+    Ok(())
 }
 
 /// Copies elements into room for exactly as many of their type. False if they do not fit.
@@ -75,5 +103,34 @@ pub(super) fn size_of(dtype: DType) -> usize {
         DType::Bool => 1,
         DType::I32 | DType::F32 => 4,
         DType::I64 | DType::F64 => 8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_of_all_types_become_bytes_and_elements_again() {
+        for count in [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK + 3] {
+            let all = [
+                Values::Bool((0..count).map(|k| k % 3 == 0).collect()),
+                Values::I32((0..count as i32).map(|k| -k).collect()),
+                Values::I64((0..count as i64).map(|k| k << 33).collect()),
+                Values::F32((0..count).map(|k| k as f32 / 7.0).collect()),
+                Values::F64((0..count).map(|k| -(k as f64) / 7.0).collect()),
+            ];
+            for values in all {
+                let dtype = values.as_slice().dtype();
+                let bytes = bytes_of(values.as_slice());
+                assert_eq!(bytes.len(), count * size_of(dtype));
+                let mut again = values_of(dtype, &bytes).unwrap();
+                assert_eq!(format!("{again:?}"), format!("{values:?}"));
+                again.try_resize(0).unwrap();
+                again.try_resize(count).unwrap();
+                assert!(fill(again.as_slice_mut(), &bytes));
+                assert_eq!(format!("{again:?}"), format!("{values:?}"));
+            }
+        }
     }
 }
