@@ -412,7 +412,7 @@ mod tests {
         let connection =
             runtime.block_on(dial(&address.to_string(), "secret", None, DELIVERED_WITHIN)).unwrap();
         let good = packed(frame(9)).unwrap();
-        let more = Packet::with(good.frame.clone(), vec![Bytes::new()]);
+        let more = Packet::with(good.frame.clone(), vec![Bytes::from_static(b"more")]);
         runtime.block_on(async {
             let mut damaged = good.clone();
             damaged.checksum ^= 1;
