@@ -289,7 +289,7 @@ fn train(
                 }
                 let computed = match broken.get(&task.plan) {
                     Some(error) => Err(error.clone()),
-                    None => match gradients.compute(&task, outlet(&task, back)) {
+                    None => match gradients.compute(&task, Some(outlet(&task, back))) {
                         Err(Error::Run(RunError::Exchange { .. })) if arrivals.is_cancelled() => continue,
                         Err(Error::Run(RunError::Exchange { .. })) if !arrivals.is_broken() => {
                             again = Some(Effect::Compute { task, have });
@@ -317,11 +317,11 @@ fn train(
     }
 }
 
-/// Has the sums of a task sent while others are computed. In asynchronous training all of them go at once.
-fn outlet(task: &Task<Bytes>, back: &Sender<Input>) -> Option<Outlet> {
-    let (task, back) = (task.alone.is_none().then_some(task.number)?, back.clone());
+/// Has the sums of a task sent while others are computed.
+fn outlet(task: &Task<Bytes>, back: &Sender<Input>) -> Outlet {
+    let (task, back) = (task.number, back.clone());
     let ended = || ExchangeError::Failed { message: "the trainer has ended".to_string() };
-    Some(Box::new(move |parts| back.send(Input::Event(Event::Sums { task, parts })).map_err(|_| ended())))
+    Box::new(move |parts| back.send(Input::Event(Event::Sums { task, parts })).map_err(|_| ended()))
 }
 
 /// The work of a server.

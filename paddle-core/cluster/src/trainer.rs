@@ -122,6 +122,10 @@ impl<P: Clone> Trainer<P> {
                 Heard::Nothing => {}
                 Heard::Body(body) => self.order(now, body, effects),
                 Heard::Anew(body) => {
+                    // A task for it as what it is now may have come before it was told that it is that. It comes again.
+                    if let Some(job) = &self.job {
+                        self.latest = job.task.number.checked_sub(1);
+                    }
                     self.drop_job(effects);
                     self.have.clear();
                     if let Some(body) = body {

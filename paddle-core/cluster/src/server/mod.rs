@@ -14,7 +14,7 @@ use crate::member::{Heard, Identity, Member};
 use crate::message::*;
 use crate::planted::{Bug, planted};
 use crate::timing::{Micros, Timing};
-use alone::Seen;
+use alone::UnderWay;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use sums::Sums;
@@ -40,8 +40,8 @@ pub struct ParameterServer<P> {
     restored: Option<ManifestId>,
     restoring: Option<ManifestId>,
     sums: Option<Sums<P>>,
-    /// What is applied in asynchronous training.
-    seen: Seen,
+    /// What has come of the steps of asynchronous training.
+    under_way: UnderWay<P>,
     /// Whether sums were applied in asynchronous training since the version was last known.
     changed: bool,
     applying: Option<Step>,
@@ -67,7 +67,7 @@ impl<P: Clone> ParameterServer<P> {
             restored: None,
             restoring: None,
             sums: None,
-            seen: Seen::default(),
+            under_way: UnderWay::default(),
             changed: false,
             applying: None,
             measured: None,
@@ -123,7 +123,7 @@ impl<P: Clone> ParameterServer<P> {
         self.restored = None;
         self.restoring = None;
         self.sums = None;
-        self.seen = Seen::default();
+        self.under_way = UnderWay::default();
         self.changed = false;
         self.applying = None;
         self.measured = None;
@@ -155,7 +155,10 @@ impl<P: Clone> ParameterServer<P> {
             Body::Pull(wanted) => self.pull(now, from, wanted, effects),
             Body::Push { task, step, plan, leaves, alone, header, number, parts } => {
                 let answer = match alone {
-                    Some(low) => self.apply_alone(step, low, (plan, header), leaves, &parts, effects),
+                    Some(low) => {
+                        let trainer = (from.rank, task);
+                        self.apply_alone(step, low, (plan, header), leaves, (trainer, &parts), effects)
+                    }
                     None => self.push(step, plan, leaves, &parts, effects),
                 };
                 let answer = answer.map_or_else(Body::Refused, |()| Body::Pushed { task, number });
@@ -260,23 +263,24 @@ impl<P: Clone> ParameterServer<P> {
         self.hold(step, plan, leaves, parts, effects)
     }
 
-    /// Applies sums as they come. The answer may go before they are applied: if the server is lost, so is what it
-    /// has answered, and all go back.
+    /// Applies a step as soon as its sums are there. The answer to some may go before: if the server is lost, so is what it has answered,
+    /// and all go back.
     fn apply_alone(
         &mut self,
         step: Step,
         low: u64,
         (plan, header): (u32, P),
         leaves: u32,
-        parts: &[Part<P>],
+        (trainer, parts): ((u32, u64), &[Part<P>]),
         effects: &mut Vec<Effect<P>>,
     ) -> Result<(), Refusal> {
         let Some(known) = self.plans.get(&plan) else {
             self.member.send(To::Master, Body::AskPlan(plan), effects);
             return Err(Refusal::Unknown);
         };
-        let updates = self.seen.updates(step, low, (known, self.rank, leaves), parts)?;
-        if !updates.is_empty() {
+        let step_of = (self.member.epoch(), step);
+        let updates = self.under_way.take(step_of, low, (known, self.rank, leaves), trainer, parts)?;
+        if let Some(updates) = updates {
             self.changed = true;
             let measures = Vec::new();
             effects.push(Effect::Apply { step, plan, header, leaves, updates, measures });

@@ -82,8 +82,8 @@ impl Known {
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
     pub(crate) violation: Option<Violation>,
-    /// Steps that a process of a server has applied, by epoch and version.
-    applied: BTreeSet<(Epoch, (u32, u32), u64)>,
+    /// Steps that a server has applied, by epoch and version, or by attempt in asynchronous training.
+    applied: BTreeSet<(Epoch, u32, u64)>,
     /// The newest epoch that each process has answered in.
     epochs: ByNumber<Option<Epoch>>,
     /// What each process has heard of the others.
@@ -137,10 +137,10 @@ impl Checks {
         }
     }
 
-    /// A server applies a version once in an epoch; in asynchronous training each piece of an attempt.
-    pub(crate) fn apply(&mut self, now: Micros, epoch: Epoch, server: (u32, u32), step: u64) {
+    /// A server applies a step once in an epoch.
+    pub(crate) fn apply(&mut self, now: Micros, epoch: Epoch, server: u32, step: u64) {
         if !self.applied.insert((epoch, server, step)) {
-            self.fail(now, format!("server {server:?} applies {step} twice in {epoch:?}"));
+            self.fail(now, format!("server {server} applies {step} twice in {epoch:?}"));
         }
     }
 

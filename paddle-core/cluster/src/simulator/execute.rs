@@ -199,13 +199,15 @@ impl World {
         }
         let rank = self.hosts[at].rank;
         let epoch = self.epoch_of(at);
+        // One program updates all pieces of a server.
+        let own = self.scenario.training.plans[of.1 as usize].pieces.iter();
+        if updates.len() != own.filter(|piece| piece.server == rank).count() {
+            self.checks.fail(self.now, format!("server {rank} applies a part of {step:?}"));
+        }
+        self.checks.apply(self.now, epoch, rank, if alone { step.attempt } else { version });
         if alone {
-            for update in updates {
-                self.checks.apply(self.now, epoch, (rank, update.piece), step.attempt);
-            }
             return self.hosts[at].state.extend(changed);
         }
-        self.checks.apply(self.now, epoch, (rank, 0), version);
         let host = &mut self.hosts[at];
         host.state.extend(changed);
         host.version = version + 1;
