@@ -179,8 +179,8 @@ struct Routes {
     refused: BTreeMap<To, Instant>,
 }
 
-/// A process that the master has refused for so long ends.
-const REFUSED_FOR: Duration = Duration::from_secs(10);
+/// A process that the master has refused for so long ends, and so does one of equals that another one has.
+pub(super) const REFUSED_FOR: Duration = Duration::from_secs(10);
 
 impl Routes {
     async fn run(mut self, mut orders: UnboundedReceiver<Order>) {

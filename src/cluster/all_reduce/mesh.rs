@@ -17,6 +17,7 @@ use tonic::Streaming;
 
 use crate::cluster::ClusterError;
 use crate::cluster::grpc::{Connection, LARGEST_FRAME, Packet, Talk, WINDOW, Way, dial, prepare};
+use crate::cluster::net::REFUSED_FOR;
 use crate::cluster::tls::Tls;
 
 /// The bytes of a packet; a message has as many packets as it needs.
@@ -309,6 +310,7 @@ async fn join(
 /// Opens a connection to a rank, which may not be there yet.
 async fn reach(meeting: &Meeting, address: &str, own: &Hello) -> Result<Joined, ClusterError> {
     let begun = Instant::now();
+    let mut refused: Option<Instant> = None;
     loop {
         match dial(address, &meeting.secret, meeting.tls.as_ref(), DELIVERED_WITHIN).await {
             Ok(connection) => {
@@ -318,8 +320,16 @@ async fn reach(meeting: &Meeting, address: &str, own: &Hello) -> Result<Joined, 
                 };
                 return Joined::introduce(connection, own).await.ok_or_else(ended);
             }
-            Err(error) if begun.elapsed() > TOGETHER_WITHIN || is_final(&error) => return Err(error),
-            Err(_) => tokio::time::sleep(PAUSE).await,
+            Err(error) => {
+                let is_refused = matches!(error, ClusterError::Refused { .. });
+                refused = refused.filter(|_| is_refused).or(is_refused.then(Instant::now));
+                let is_for_good =
+                    is_final(&error) || refused.is_some_and(|since| since.elapsed() > REFUSED_FOR);
+                if is_for_good || begun.elapsed() > TOGETHER_WITHIN {
+                    return Err(error);
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
         }
     }
 }

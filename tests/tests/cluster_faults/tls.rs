@@ -1,14 +1,15 @@
-//! A job whose processes show each other certificates: one with a wrong certificate, or with none, ends, and the others go on.
+//! A job whose processes show each other certificates: one with a wrong certificate, or with none, ends, and the others go on. Of processes
+//! that train as equals, too.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::job::Job;
 use super::site::Site;
-use super::{CALM, LIMIT, end};
+use super::{CALM, LIMIT, end, overlap};
 
 fn openssl(folder: &Path, arguments: &str) {
     let ran = Command::new("openssl").current_dir(folder).args(arguments.split(' ')).output().unwrap();
@@ -76,6 +77,32 @@ fn wait_for_end(job: &mut Job<'_>, why: &str) {
     }
 }
 
+/// What the second of two processes that train as equals says in the end, and whether it ends well.
+fn equals(site: &Site, first: &Certificates, second: &Certificates) -> (bool, String) {
+    let folder = env::temp_dir().join(format!("paddle-equals-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("secret"), "secret").unwrap();
+    let (host, port) = site.master();
+    let command = |rank: usize, certificates: &Certificates| {
+        let mut command = site.command(rank);
+        command.env("RANK", rank.to_string()).env("WORLD_SIZE", "2").env("PADDLE_THREADS", "1");
+        command.env("MASTER_ADDR", host).env("MASTER_PORT", port.to_string());
+        command.env("PADDLE_SECRET", folder.join("secret")).env("PADDLE_FAULTS_FOLDER", &folder);
+        command.envs(overlap::equals()).envs(certificates.settings());
+        command
+    };
+    let mut other = command(0, first).stderr(Stdio::null()).spawn().unwrap();
+    let said = command(1, second).output().unwrap();
+    if said.status.success() {
+        assert!(other.wait().unwrap().success());
+    }
+    // It may have ended.
+    let _ = other.kill();
+    let _ = other.wait();
+    fs::remove_dir_all(&folder).unwrap();
+    (said.status.success(), String::from_utf8_lossy(&said.stderr).into_owned())
+}
+
 /// A job with certificates.
 pub(crate) fn certificates() {
     let site = Site::loopback();
@@ -97,5 +124,10 @@ pub(crate) fn certificates() {
     job.signal(1, "-KILL");
     let so_far = job.steps().len();
     job.wait_for_steps(so_far + CALM, LIMIT);
-    println!("cluster_faults: {} steps with certificates; two processes had wrong ones", end(job));
+    let steps = end(job);
+    let (is_well, said) = equals(&site, &good, &good);
+    assert!(is_well, "{said}");
+    let (is_well, said) = equals(&site, &good, &other);
+    assert!(!is_well && said.contains("another CA"), "{said}");
+    println!("cluster_faults: {steps} steps with certificates; three processes had wrong ones");
 }
