@@ -173,7 +173,7 @@ pub(super) fn append_value<E>(
     (id, length): (u32, usize),
     append: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
 ) -> Result<(), E> {
-    /// The numbers of fields, with their kinds: a message of 1, a number of 1, bytes of 2.
+    // The numbers of fields, with their kinds: a message of 1, a number of 1, bytes of 2.
     const PIECE: u8 = 1 << 3 | 2;
     const ID: u8 = 1 << 3;
     const VALUE: u8 = 2 << 3 | 2;

@@ -3,7 +3,6 @@
 mod asynchronous;
 mod clipping;
 mod equals;
-mod overlap;
 mod programs;
 mod staged;
 mod tables;
