@@ -201,22 +201,22 @@ impl<B: Backend> Executor<B> {
         let before = self.prepared.take();
         let mut version = None;
         let result = self.on_machine(parameters, states, |machine| {
-            version = machine.version;
+            version = Some(machine.version);
             let (compute, update) = machine.plan.code[0].split_at(machine.plan.update_from);
             match part {
                 Part::Compute => {
-                    let is_prepared = version.is_some() && version == before;
+                    let is_prepared = version == before;
                     machine.compute(if is_prepared { &[] } else { &machine.plan.prepare }, compute)
                 }
                 Part::Forward => {
-                    let is_prepared = version.is_some() && version == before;
+                    let is_prepared = version == before;
                     let prepare = if is_prepared { &[] } else { &machine.plan.prepare[..] };
                     machine.compute(prepare, &compute[..machine.plan.forward_until])
                 }
                 Part::Update => machine.update(update),
             }
         });
-        if result.is_ok() {
+        if result.is_ok() && !matches!(part, Part::Update) {
             self.prepared = version;
         }
         let kind = match part {
@@ -244,23 +244,26 @@ impl<B: Backend> Executor<B> {
     /// Calls `run` with a machine for the batch.
     fn on_machine(
         &mut self,
-        parameters: ParameterAccess<'_, B>,
+        mut parameters: ParameterAccess<'_, B>,
         states: &mut Buffers<B>,
         run: impl FnOnce(&mut Machine<'_, B>) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
         let (Some(layout), true) = (self.layouts.last(), self.begun) else {
             return Err(RunError::NotBegun);
         };
-        let version = match &parameters {
-            ParameterAccess::Read(buffers) => Some(buffers.version()),
-            ParameterAccess::Write(_) | ParameterAccess::Apart(..) => None,
+        let version = match &mut parameters {
+            ParameterAccess::Read(buffers) | ParameterAccess::Apart(buffers, _) => buffers.version(),
+            // A run that changes parameters has a version of its own, and the next one another.
+            ParameterAccess::Write(buffers) => {
+                buffers.touch();
+                buffers.version()
+            }
         };
         let (own, beside) = match parameters {
             ParameterAccess::Read(Buffers { own, fallback, .. }) => {
                 (Values::Read(own), Values::Read(fallback))
             }
             ParameterAccess::Write(buffers) => {
-                buffers.touch();
                 (Values::Write(&mut buffers.own), Values::Write(&mut buffers.fallback))
             }
             ParameterAccess::Apart(Buffers { own, fallback, .. }, apart) => {

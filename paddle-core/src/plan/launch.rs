@@ -50,7 +50,7 @@ impl<B: Backend> Machine<'_, B> {
             locations: &self.state.locations[code.operands.clone()],
             seed: self.seed,
             number: code.number,
-            version: self.version,
+            version: Some(self.version),
         };
         match (&code.kernel, &mut self.fallback) {
             (Kernel::Own(kernel), _) => self.backend.launch(self.queue, kernel, launch, &mut self.memories),

@@ -129,8 +129,8 @@ pub(super) struct Machine<'a, B: Backend> {
     pub(super) fallback: Option<FallbackRun<'a, B>>,
     /// The first fault that was found while values went from one side to the other. Nothing is launched behind it.
     pub(super) fault: Option<Fault>,
-    /// The version of the parameters, if the run changes none.
-    pub(super) version: Option<u64>,
+    /// The version of the parameters. A run that changes parameters has one of its own.
+    pub(super) version: u64,
     /// The seed of random numbers, for this step and this iteration of the loops around.
     pub(super) seed: u64,
     /// The number of the step, for messages.

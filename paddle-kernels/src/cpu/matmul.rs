@@ -19,6 +19,8 @@
 
 mod factor;
 mod matrixmultiply;
+mod packed;
+mod parts;
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -27,9 +29,10 @@ use super::isa::Isa;
 use super::kernel::Machine;
 use super::shared::Shared;
 use super::vector::{FEW_REGISTERS, Factor, FactorWork, Factors, Register, fetch};
-use factor::{AHEAD, Panels};
+use factor::{Columns, Panels};
 pub(super) use factor::{Operand, Right, Turned};
 pub(crate) use matrixmultiply::Gemm;
+pub(crate) use packed::Packed;
 
 /// C\[m, n\] = op(A)\[m, k\] · op(B)\[k, n\], all dense and row-major.
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +64,7 @@ impl Matmul {
         accumulate: bool,
         finish: &(dyn Fn(Range<usize>, Range<usize>) + Sync),
     ) {
-        let (grid, flip) = self.grid::<T>();
+        let (grid, flip) = self.grid::<T>(machine.team.threads());
         let product = self.product(from, c, accumulate);
         machine.team.run_if(self.work() >= WORTH_A_TEAM, grid.tiles(), &|tile| {
             let (rows, columns) = grid.tile(tile);
@@ -85,7 +88,7 @@ impl Matmul {
         count: usize,
         starts: &(dyn Fn(usize) -> [usize; 2] + Sync),
     ) {
-        let (grid, _) = self.grid::<T>();
+        let (grid, _) = self.grid::<T>(machine.team.threads());
         let (from, to, tiles) = ((Shared(a.cast_mut()), Shared(b.cast_mut())), Shared(c), grid.tiles());
         let work = self.work().max(1);
         let is_worth_it = work.saturating_mul(count) >= WORTH_A_TEAM;
@@ -122,14 +125,15 @@ impl Matmul {
             let is_theirs = machine.multiplier.is_matrixmultiply(self.m, self.n);
             match T::GEMM.filter(|_| is_theirs) {
                 Some(gemm) => product.compute_by(gemm, rows, columns),
+                None if self.packs_parts() => product.compute_in_parts(machine.isa, rows, columns),
                 None => product.compute(machine.isa, rows, columns),
             }
         }
     }
 
     /// Whether the tiles are whole rows of C.
-    pub(crate) fn has_whole_rows<T>(&self) -> bool {
-        let (grid, flip) = self.grid::<T>();
+    pub(crate) fn has_whole_rows<T>(&self, machine: &Machine) -> bool {
+        let (grid, flip) = self.grid::<T>(machine.team.threads());
         flip || grid.across() <= 1
     }
 
@@ -140,9 +144,24 @@ impl Matmul {
 
     /// The tiles, and whether they are those of the transpose: a product with a column is the transpose of a product
     /// with a row, which keeps whole registers busy.
-    fn grid<T>(&self) -> (Grid, bool) {
+    fn grid<T>(&self, threads: usize) -> (Grid, bool) {
         let Matmul { m, n, k, .. } = *self;
-        if n == 1 { (Grid::new::<T>(n, m, k), true) } else { (Grid::new::<T>(m, n, k), false) }
+        match n {
+            1 => (Grid::new::<T>(n, m, k), true),
+            _ if self.packs_parts() => (Grid::of_packed_parts(m, n, threads), false),
+            _ => (Grid::new::<T>(m, n, k), false),
+        }
+    }
+
+    /// The left factor as it is multiplied, and the right one.
+    fn left<T>(&self, start: *const T) -> Operand<T> {
+        let Matmul { m, k, trans_a, .. } = *self;
+        Operand { start, row: if trans_a { 1 } else { k }, column: if trans_a { m } else { 1 } }
+    }
+
+    fn right<T>(&self, start: *const T) -> Operand<T> {
+        let Matmul { n, k, trans_b, .. } = *self;
+        Operand { start, row: if trans_b { 1 } else { n }, column: if trans_b { k } else { 1 } }
     }
 
     /// The product whose tiles are those of [`Matmul::grid`].
@@ -152,10 +171,8 @@ impl Matmul {
         c: *mut T::Sum,
         accumulate: bool,
     ) -> Product<T, Operand<T>> {
-        let Matmul { m, n, k, trans_a, trans_b } = *self;
-        // The distances between neighbours in a column and in a row of the matrix as it is multiplied.
-        let a = Operand { start: a, row: if trans_a { 1 } else { k }, column: if trans_a { m } else { 1 } };
-        let b = Operand { start: b, row: if trans_b { 1 } else { n }, column: if trans_b { k } else { 1 } };
+        let Matmul { m, n, k, .. } = *self;
+        let (a, b) = (self.left(a), self.right(b));
         match n {
             1 => Product { k, a: b.transposed(), b: a.transposed(), c, c_row: m, accumulate },
             _ => Product { k, a, b, c, c_row: n, accumulate },
@@ -163,7 +180,7 @@ impl Matmul {
     }
 }
 
-/// The tiles of C: a function of the shape alone. A tile has all of k.
+/// The tiles of C. A tile has all of k, so bits do not depend on them.
 pub(super) struct Grid {
     m: usize,
     n: usize,
@@ -240,6 +257,8 @@ pub(super) struct Product<T: Factor, B> {
 
 // SAFETY: `Matmul::run` demands pointers that are valid on any thread, and gives each tile of C to one thread.
 unsafe impl<T: Factor> Sync for Product<T, Operand<T>> {}
+// SAFETY: the same of `Matmul::run_packed`.
+unsafe impl<T: Factor> Sync for Product<T, Packed<'_, T>> {}
 
 /// The bytes of a row of the widest panel: two of the widest registers.
 const PANEL_WIDTH: usize = 128;
@@ -308,7 +327,7 @@ impl<T: Factor> Product<T, &dyn Panels<T>> {
                     std::slice::from_raw_parts_mut(self.c.add(i * self.c_row + columns.start), columns.len())
                         .fill(T::Sum::ZERO);
                 }
-            } else if rows.len() == 1 {
+            } else if rows.len() == 1 && !self.b.is_packed() {
                 match self.b.in_place().filter(|_| columns.len() > 4 * V::LANES) {
                     Some(b) => self.row::<V>(b, rows.start, columns),
                     None => self.strips::<V, 1, 4>(isa, rows, columns),
@@ -400,8 +419,6 @@ impl<T: Factor> Product<T, &dyn Panels<T>> {
         let mut panel = Panel(MaybeUninit::uninit());
         let packed = (&raw mut panel).cast::<T>();
         let deepest = PANEL_BYTES / size_of::<T>() / (WIDTH * V::LANES);
-        // Packing pays when several blocks of rows read the panel.
-        let in_place = self.b.in_place().filter(|_| rows.len() <= 2 * HEIGHT || self.b.is_near());
         let chunks = self.k.div_ceil(deepest);
         let depth = self.k.div_ceil(chunks.max(1));
         for chunk in 0..chunks {
@@ -418,14 +435,16 @@ impl<T: Factor> Product<T, &dyn Panels<T>> {
                 let width = step.min(columns.end - j);
                 // SAFETY: the strip is inside the tile, and `packed` holds `depth` rows of WIDTH registers.
                 unsafe {
-                    let (b, ahead) = match in_place.filter(|_| width == step) {
-                        Some(b) if self.b.is_near() => (Operand { start: b.at(inner.start, j), ..b }, 0),
-                        Some(b) => (Operand { start: b.at(inner.start, j), ..b }, AHEAD * b.row),
-                        None => {
-                            self.b.pack_on(isa, packed, step, inner.clone(), j..j + width);
-                            (Operand { start: packed.cast_const(), row: step, column: 1 }, 0)
-                        }
-                    };
+                    let few_rows = rows.len() <= 2 * HEIGHT;
+                    let (row, widest) = (inner.start, WIDTH * V::LANES);
+                    let (b, ahead) =
+                        match self.b.strip(&Columns { row, first: j, width, step, widest, few_rows }) {
+                            Some(strip) => strip,
+                            None => {
+                                self.b.pack_on(isa, packed, step, inner.clone(), j..j + width);
+                                (Operand { start: packed.cast_const(), row: step, column: 1 }, 0)
+                            }
+                        };
                     let strip = Strip { inner: inner.clone(), first: j, width, b, ahead, add };
                     match registers {
                         1 => self.blocks::<V, HEIGHT, 1>(rows.clone(), &strip),

@@ -206,8 +206,8 @@ pub struct Group {
     /// The types of the values that stay inside the kernel.
     pub temporaries: Vec<OperandType>,
     /// The indices of the inputs that are parameters which the program does not change, or follow from such parameters
-    /// alone. A kernel may keep data that it made of them, such as packed weights, as long as its launches are of one
-    /// [version](super::Launch::version).
+    /// alone; in loops also of parameters that only the update behind them changes. A kernel may keep data that it made of
+    /// them, such as packed weights, as long as its launches are of one [version](super::Launch::version).
     pub constants: Vec<usize>,
     /// The stream of random numbers, which differs between operators: a hash of the path name of the value that is
     /// drawn.

@@ -37,7 +37,7 @@ pub struct Launch<'a> {
     /// The number of the launch in the plan. A [`Fault`] names the launch by it.
     pub number: u32,
     /// The version of the parameters. In all launches of one version the [constants](Group::constants) have the same
-    /// elements. None if the run may change parameters: then a kernel keeps nothing that it made of them.
+    /// elements. None for a launch beside any run: then a kernel keeps nothing that it made of them.
     pub version: Option<u64>,
 }
 

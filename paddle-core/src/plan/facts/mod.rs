@@ -14,7 +14,7 @@ use super::prepare::prepared;
 use super::views::views;
 use crate::ops::{Op, Operator, Program};
 use crate::passes::{Switch, Switches};
-use crate::program::{BlockId, Definition, RowOrigin, RowsId, SymbolId, VarId};
+use crate::program::{BlockId, Definition, Role, RowOrigin, RowsId, SymbolId, VarId};
 
 /// Facts about a program.
 pub(super) struct Facts {
@@ -30,6 +30,10 @@ pub(super) struct Facts {
     pub(super) constants: BTreeMap<VarId, At>,
     /// The parameters and states that a live operator changes.
     pub(super) changed: BTreeSet<VarId>,
+    /// Those that an operator in front of the update changes.
+    changed_by_step: BTreeSet<VarId>,
+    /// The blocks that a run may come to several times: bodies of loops and of their gradients, with the blocks inside of them.
+    repeated: BTreeSet<BlockId>,
     /// The operators that depend on unchanged parameters alone, and their results.
     pub(super) prepared: BTreeSet<At>,
     pub(super) prepared_values: BTreeSet<VarId>,
@@ -117,6 +121,9 @@ impl Facts {
         }
         let operators = live.iter().map(|at| &program.block(at.0).ops[at.1]);
         let changed: BTreeSet<VarId> = operators.flat_map(Operator::changed).collect();
+        let before_update = live.iter().filter(|at| !is_update(program, **at));
+        let before_update = before_update.map(|at| &program.block(at.0).ops[at.1]);
+        let changed_by_step = before_update.flat_map(Operator::changed).collect();
         let is_fixed = |var| is_constant_parameter(program, &changed, var);
         // A number of elements differs between batches.
         let mut of_all_runs = constants.clone();
@@ -152,6 +159,7 @@ impl Facts {
             let source = program.source_of(rows);
             bounds[space.size.0 as usize] = source.map(|source| program.row_space(source).size);
         }
+        let repeated = repeated(program, &live);
         Facts {
             live,
             readers,
@@ -159,6 +167,8 @@ impl Facts {
             results,
             constants,
             changed,
+            changed_by_step,
+            repeated,
             prepared,
             prepared_values,
             parts,
@@ -181,6 +191,36 @@ impl Facts {
     pub(super) fn is_fixed(&self, program: &Program, var: VarId) -> bool {
         is_constant_parameter(program, &self.changed, var) || self.prepared_values.contains(&var)
     }
+
+    /// Whether a value that a block reads is the same in all launches between two changes of the parameters: if it is fixed, or a
+    /// parameter that only the update changes, and the block is run several times before.
+    pub(super) fn is_kept(&self, program: &Program, block: BlockId, var: VarId) -> bool {
+        let is_kept = || is_constant_parameter(program, &self.changed_by_step, var);
+        self.is_fixed(program, var) || self.repeated.contains(&block) && is_kept()
+    }
+}
+
+/// Whether an operator is of the update, which runs behind all others.
+pub(super) fn is_update(program: &Program, at: At) -> bool {
+    at.0 == Program::GLOBAL && program.block(at.0).ops[at.1].site.role == Role::Optimize
+}
+
+/// See [`Facts::repeated`].
+fn repeated(program: &Program, live: &BTreeSet<At>) -> BTreeSet<BlockId> {
+    let mut repeated = BTreeSet::new();
+    let is_loop =
+        |at: &&At| matches!(program.block(at.0).ops[at.1].op, Op::For(_) | Op::While(_) | Op::LoopGrad(_));
+    let mut rest: Vec<BlockId> = live
+        .iter()
+        .filter(is_loop)
+        .flat_map(|at| program.block(at.0).ops[at.1].blocks.iter().copied())
+        .collect();
+    while let Some(block) = rest.pop() {
+        if repeated.insert(block) {
+            rest.extend(program.block(block).ops.iter().flat_map(|operator| operator.blocks.iter().copied()));
+        }
+    }
+    repeated
 }
 
 /// Whether a value is a parameter that nothing in the program changes.

@@ -93,7 +93,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                             operand
                         }
                         None => {
-                            if self.facts.is_fixed(program, input) {
+                            if self.facts.is_kept(program, id, input) {
                                 group.constants.push(inputs.len());
                             }
                             inputs.push(Source::Value(input, ty.layout.clone()));

@@ -21,16 +21,14 @@ use super::code::{
     Output, Plan, Sequences, Slot, SlotId, Space, TakenSequences,
 };
 use super::error::PlanError;
-use super::facts::Facts;
+use super::facts::{Facts, is_update};
 use super::numbers::Numbers;
 use super::schedule::schedule;
 use super::stats::RunStats;
 use super::storage::{Storage, changed_in_use};
 use crate::ops::{Custom, Op, Operator, Program};
 use crate::passes::Switches;
-use crate::program::{
-    BlockId, Condition, DType, Dim, Role, RowOrigin, RowsId, Site, Symbol, SymbolId, VarId,
-};
+use crate::program::{BlockId, Condition, DType, Dim, RowOrigin, RowsId, Site, Symbol, SymbolId, VarId};
 
 /// Plans a program for a backend.
 pub(super) fn lower<B: Backend>(
@@ -282,7 +280,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             }
             let operator = &block.ops[unit.operators[0]];
             // The operators of an inner block belong to the operator that owns the block.
-            let updates = id == Program::GLOBAL && operator.site.role == Role::Optimize;
+            let updates = is_update(program, (id, unit.operators[0]));
             if updates && self.update_from.is_none() {
                 self.update_from = Some(code.len());
             }

@@ -28,6 +28,31 @@ impl<T> Operand<T> {
         // SAFETY: the caller's.
         unsafe { self.start.add(i * self.row + j * self.column) }
     }
+
+    /// The matrix from some columns on, whose neighbours in a row are neighbours in memory.
+    fn from(self, columns: &Columns) -> Self {
+        Operand { start: self.start.wrapping_add(columns.row * self.row + columns.first), ..self }
+    }
+}
+
+/// The columns of a right factor that the kernel needs next.
+pub(in super::super) struct Columns {
+    /// The first row and the first column.
+    pub(super) row: usize,
+    pub(super) first: usize,
+    pub(super) width: usize,
+    /// The elements of the registers that hold a row of them, and of the most registers that the kernel takes.
+    pub(super) step: usize,
+    pub(super) widest: usize,
+    /// Whether only few rows of the left factor read them.
+    pub(super) few_rows: bool,
+}
+
+impl Columns {
+    /// Whether they fill the registers.
+    fn is_full(&self) -> bool {
+        self.width == self.step
+    }
 }
 
 /// The right factor of a product. Panels of it are packed: some rows of some columns, in the order in which the kernel
@@ -38,8 +63,15 @@ pub(in super::super) trait Right<T: Factor> {
         None
     }
 
-    /// Whether the kernel may read the matrix in place however many rows the left factor has.
-    fn is_near(&self) -> bool {
+    /// Where the kernel reads columns without packing them, and how far ahead of what it reads memory is asked for.
+    fn strip(&self, of: &Columns) -> Option<(Operand<T>, usize)> {
+        // Packing pays when several blocks of rows read the columns.
+        let b = self.in_place().filter(|_| of.few_rows && of.is_full())?;
+        Some((b.from(of), AHEAD * b.row))
+    }
+
+    /// Whether all strips are packed, so that a strip has the registers that they were packed for.
+    fn is_packed(&self) -> bool {
         false
     }
 
@@ -63,8 +95,11 @@ pub(super) trait Panels<T> {
     /// See [`Right::in_place`].
     fn in_place(&self) -> Option<Operand<T>>;
 
-    /// See [`Right::is_near`].
-    fn is_near(&self) -> bool;
+    /// See [`Right::strip`].
+    fn strip(&self, of: &Columns) -> Option<(Operand<T>, usize)>;
+
+    /// See [`Right::is_packed`].
+    fn is_packed(&self) -> bool;
 
     /// See [`Right::pack`].
     ///
@@ -85,8 +120,12 @@ impl<T: Factor, B: Right<T>> Panels<T> for B {
         Right::in_place(self)
     }
 
-    fn is_near(&self) -> bool {
-        Right::is_near(self)
+    fn strip(&self, of: &Columns) -> Option<(Operand<T>, usize)> {
+        Right::strip(self, of)
+    }
+
+    fn is_packed(&self) -> bool {
+        Right::is_packed(self)
     }
 
     unsafe fn pack_on(
@@ -162,20 +201,27 @@ impl<T: Factor> Turned<T> {
 
     /// The matrix from a column on.
     pub(in super::super) fn from(self, column: usize) -> Near<T> {
-        Near(Operand { start: self.start.wrapping_add(column), row: self.row, column: 1 })
+        Near::new(self.start.wrapping_add(column), self.row)
     }
 }
 
 /// A matrix that kernels read in place.
 pub(in super::super) struct Near<T>(Operand<T>);
 
+impl<T> Near<T> {
+    /// With so many elements from one row to the next.
+    pub(super) fn new(start: *const T, row: usize) -> Self {
+        Near(Operand { start, row, column: 1 })
+    }
+}
+
 impl<T: Factor> Right<T> for Near<T> {
     fn in_place(&self) -> Option<Operand<T>> {
         Some(self.0)
     }
 
-    fn is_near(&self) -> bool {
-        true
+    fn strip(&self, of: &Columns) -> Option<(Operand<T>, usize)> {
+        of.is_full().then(|| (self.0.from(of), 0))
     }
 
     #[inline(always)]

@@ -159,21 +159,29 @@ fn shapes_of_many_tiles_and_deep_ones() {
     check_all([[70, 130, 20], [300, 40, 12], [1, 700, 190], [700, 1, 190], [9, 20, 800], [530, 9, 30]]);
 }
 
+/// Parts of both factors are packed where the first is stored as its transpose.
+#[test]
+#[cfg_attr(miri, ignore = "millions of multiply-adds")]
+fn shapes_of_many_rows_and_columns() {
+    check_all([[130, 140, 300], [200, 128, 130]]);
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "arithmetic alone, on millions of numbers")]
 fn tiles_cover_the_product_once() {
     let mut random = Random(3);
     for _ in 0..2000 {
         let [m, n, k] = [(); 3].map(|()| 1 << random.below(12)).map(|limit| random.below(limit));
-        let grid = Grid::new::<f32>(m, n, k);
-        let mut covered = vec![0u8; m * n];
-        for (rows, columns) in (0..grid.tiles()).map(|tile| grid.tile(tile)) {
-            assert!(!rows.is_empty() && !columns.is_empty(), "{m} {n} {k}: {rows:?} {columns:?}");
-            for i in rows {
-                covered[i * n..][columns.clone()].iter_mut().for_each(|count| *count += 1);
+        for grid in [Grid::new::<f32>(m, n, k), Grid::of_packed_parts(m, n, 1 + k % 9)] {
+            let mut covered = vec![0u8; m * n];
+            for (rows, columns) in (0..grid.tiles()).map(|tile| grid.tile(tile)) {
+                assert!(!rows.is_empty() && !columns.is_empty(), "{m} {n} {k}: {rows:?} {columns:?}");
+                for i in rows {
+                    covered[i * n..][columns.clone()].iter_mut().for_each(|count| *count += 1);
+                }
             }
+            assert!(covered.iter().all(|&count| count == 1), "{m} {n} {k}");
         }
-        assert!(covered.iter().all(|&count| count == 1), "{m} {n} {k}");
     }
 }
 

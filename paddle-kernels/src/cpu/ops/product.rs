@@ -2,8 +2,6 @@
 //! to the tiles of [`crate::cpu::amx`], which multiplies them, where the machine has them.
 #![allow(unsafe_code, reason = "calls the matrix product")]
 
-use std::marker::PhantomData;
-
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops;
 use paddle_core::ops::Contract;
@@ -14,7 +12,7 @@ use super::Compile;
 use crate::cpu::amx;
 use crate::cpu::epilogue::Finish;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
-use crate::cpu::matmul::Matmul;
+use crate::cpu::matmul::{Matmul, Packed};
 use crate::cpu::number::Float;
 use crate::cpu::operands::{Operands, Slot};
 use crate::cpu::pairs::{Pair, Pairing, Way};
@@ -38,7 +36,10 @@ struct Products {
 /// Products of numbers `T` as they are.
 struct Exact<T> {
     products: Products,
-    element: PhantomData<T>,
+    /// The second factor as kernels read it.
+    packed: Scratch<T>,
+    /// Whether it is a constant, which need not be packed for each launch.
+    constant: bool,
 }
 
 /// Products of `f32` numbers that are rounded to bf16, or to sums of two such numbers.
@@ -116,7 +117,8 @@ fn body(
     let dtype = factors[0].1.dtype;
     let body: Box<dyn Body> = match single.precision() {
         Precision::F32 => {
-            with_float!(single, dtype, T => Box::new(Exact::<T> { products, element: PhantomData }))
+            let constant = single.is_constant(&factors[1]);
+            with_float!(single, dtype, T => Box::new(Exact::<T> { products, packed: Scratch::default(), constant }))
         }
         precision @ (Precision::Bf16 | Precision::Bf16x3) => {
             let constant = factors.each_ref().map(|factor| single.is_constant(factor));
@@ -129,10 +131,14 @@ fn body(
 impl<T: Float> Body for Exact<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let (batch, finish) = (self.products.batch(operands.sizes()), operands.finish());
+        let version = operands.version();
         let (reads, writes) = operands.split();
         let (from, c) = ([reads.get::<T>(0), reads.get::<T>(1)], writes.one::<T>());
         batch.check(from.map(<[T]>::len), c.len());
-        batch.run(machine, from, c, finish);
+        match version.filter(|_| self.constant && batch.repays_packing(machine)) {
+            Some(version) => batch.run_packed(machine, from, (&self.packed, version), c, finish)?,
+            None => batch.run(machine, from, c, finish),
+        }
         Ok(())
     }
 }
@@ -233,7 +239,7 @@ impl Batch {
         // SAFETY: the slices have as many matrices of these sizes as are counted, and C is borrowed exclusively.
         unsafe {
             match self.axes {
-                0 if product.has_whole_rows::<T>() => {
+                0 if product.has_whole_rows::<T>(machine) => {
                     product.run(machine, from, to.0, false, &|rows, _| {
                         finish.part(to.at(0), rows.start * n..rows.end * n);
                     });
@@ -244,6 +250,42 @@ impl Batch {
             }
         }
         finish.all(&machine.team, c);
+    }
+
+    /// Whether products with one right factor are faster once it is packed. A single row reads it in its order.
+    fn repays_packing(&self, machine: &Machine) -> bool {
+        let Matmul { m, n, trans_a, .. } = self.product;
+        self.axes == 0 && !trans_a && m > 1 && n > 1 && !machine.multiplier.is_matrixmultiply(m, n)
+    }
+
+    fn run_packed<T: Float>(
+        &self,
+        machine: &Machine,
+        [a, b]: [&[T]; 2],
+        (scratch, version): (&Scratch<T>, u64),
+        c: &mut [T],
+        finish: Finish<'_>,
+    ) -> Result<(), OutOfMemory> {
+        let product = self.product;
+        // SAFETY: B has the elements of the factor.
+        let pack = |to: &mut [T]| unsafe { product.pack_right(machine, b.as_ptr(), to) };
+        let work = |panels: &mut [T]| {
+            let (to, n) = (Shared(c.as_mut_ptr()), product.n);
+            let factors = (a.as_ptr(), Packed::new(panels, product.k));
+            let is_whole = product.has_whole_rows::<T>(machine);
+            // SAFETY: the slices are the matrices of this product, and C is borrowed exclusively.
+            unsafe {
+                product.run_packed(machine, factors, to.0, &|rows, _| {
+                    if is_whole {
+                        finish.part(to.at(0), rows.start * n..rows.end * n);
+                    }
+                });
+            }
+            if !is_whole {
+                finish.all(&machine.team, c);
+            }
+        };
+        scratch.lend_made(product.packed_len::<T>(), Some(version), pack, work)
     }
 
     #[cfg(target_arch = "x86_64")]
