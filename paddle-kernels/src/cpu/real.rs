@@ -107,12 +107,13 @@ impl<const FUSED: bool> Real for Fast<FUSED> {
         ln = single::ln::<FUSED>(x),
         tanh = single::tanh::<FUSED>(x),
         softplus = single::softplus::<FUSED>(x),
+        silu = single::silu::<FUSED>(x),
         gelu = normal::gelu::<FUSED>(x),
         gelu_slope = normal::gelu_slope::<FUSED>(x),
     }
 
     wide! {
-        exp_m1, ln_1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, erf, erfc, silu, mish,
+        exp_m1, ln_1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, erf, erfc, mish,
         gelu_tanh, ln_gamma, digamma, trigamma, erf_inv,
     }
 }

@@ -106,7 +106,8 @@ macro_rules! with_functions {
                     let root = T::of(2.0 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2);
                     let inner = root * x * (T::of(1.0) + T::of(0.044715) * x * x);
                     let outer = root * (T::of(1.0) + T::of(3.0 * 0.044715) * x * x);
-                    inner.sigmoid() * (T::of(1.0) + x * outer * (-inner).sigmoid())
+                    let [of_inner, of_less] = inner.sigmoids();
+                    of_inner * (T::of(1.0) + x * outer * of_less)
                 } else {
                     x.gelu_slope()
                 };
@@ -167,7 +168,7 @@ macro_rules! with_functions {
                 );
 
             /// The logarithm of `sigmoid(x)`.
-            activation logsigmoid LogSigmoid [ROUNDING, ROUNDING] |x| x.log_sigmoid(), slope X |x| (-x).sigmoid();
+            activation logsigmoid LogSigmoid [ROUNDING, ROUNDING] |x| x.log_sigmoid(), slope X |x| x.sigmoids()[1];
 
             /// `x · tanh(ln(1 + eˣ))`; `x · tanh(x)` where `x` is above `threshold`: Misra (2019).
             activation mish Mish(; threshold: Number = 20.0 "") [ACCUMULATING, ACCUMULATING]
@@ -216,7 +217,10 @@ macro_rules! with_functions {
             function sign Sign [EXACT, EXACT] |x| x.sign(), int |x| x.signum();
 
             /// `x · sigmoid(x)`.
-            activation silu Silu [ROUNDING, ACCUMULATING] |x| x.silu(), slope X |x| x.sigmoid() * (T::of(1.0) + x * (-x).sigmoid());
+            activation silu Silu [ROUNDING, ACCUMULATING] |x| x.silu(), slope X |x| {
+                let [of_x, of_less] = x.sigmoids();
+                of_x * (T::of(1.0) + x * of_less)
+            };
 
             /// The sine.
             function sin Sin [ROUNDING, ROUNDING] |x| x.sin(), slope X |x| x.cos();
@@ -228,7 +232,7 @@ macro_rules! with_functions {
             activation softplus Softplus(; beta: Number = 1.0 "", threshold: Number = 20.0 "")
                 [ACCUMULATING, ROUNDING]
                 |x| T::select((beta * x).above(threshold), x, (beta * x).softplus() / beta),
-                slope X |x| T::select((beta * x).above(threshold), T::of(1.0), (beta * x).sigmoid());
+                slope X |x| T::select((beta * x).above(threshold), T::of(1.0), (beta * x).sigmoids()[0]);
 
             /// `x` nearer to 0 by `lambda`, and 0 from `-lambda` to `lambda`.
             activation softshrink SoftShrink(; lambda: Number = 0.5 "") [EXACT, EXACT]
@@ -257,7 +261,10 @@ macro_rules! with_functions {
             /// `x · sigmoid(beta · x)`: Ramachandran, Zoph and Le (2017).
             activation swish Swish(; beta: Number = 1.0 "") [ACCUMULATING, ACCUMULATING]
                 |x| x * (beta * x).sigmoid(),
-                slope X |x| (beta * x).sigmoid() * (T::of(1.0) + beta * x * (-beta * x).sigmoid());
+                slope X |x| {
+                    let [of_x, of_less] = (beta * x).sigmoids();
+                    of_x * (T::of(1.0) + beta * x * of_less)
+                };
 
             /// The tangent.
             function tan Tan [ROUNDING, ACCUMULATING] in (-1.2, 1.2); |x| x.tan(), slope X |x| {

@@ -127,6 +127,15 @@ pub trait Real:
         Self::select(self.at_least(Self::of(0.0)), Self::of(1.0), small) / (Self::of(1.0) + small)
     }
 
+    /// `sigmoid(x)` and `sigmoid(-x)`, by one division. Each is rounded once more than a sigmoid by itself.
+    #[inline(always)]
+    fn sigmoids(self) -> [Self; 2] {
+        let small = (-self.abs()).exp();
+        let larger = Self::of(1.0) / (Self::of(1.0) + small);
+        let (smaller, is_positive) = (small * larger, self.at_least(Self::of(0.0)));
+        [Self::select(is_positive, larger, smaller), Self::select(is_positive, smaller, larger)]
+    }
+
     /// `ln(1 + eˣ)`.
     #[inline(always)]
     fn softplus(self) -> Self {

@@ -51,8 +51,8 @@ pub(super) fn exp_parts<const FUSED: bool>(x: f32, rest: f32) -> (f32, [f32; 2])
     /// Adding this to a small number rounds it to an integer, which is then in the low bits of the sum. A cast would
     /// saturate, which the compiler cannot vectorise well.
     const ROUND: f32 = 12_582_912.0;
-    // Beyond these the result is 0 or infinite; `clamp` keeps NaN.
-    let x = x.clamp(-104.0, 89.0);
+    // Beyond these the result is 0 or infinite, also if it is multiplied by a number up to 1000; `clamp` keeps NaN.
+    let x = x.clamp(-112.0, 89.0);
     let rounded = fma::<FUSED>(x, LOG2_E, ROUND);
     let n = rounded - ROUND;
     let rest = fma::<FUSED>(n, -LN_2_LOW, fma::<FUSED>(n, -LN_2_HIGH, x)) + rest;
@@ -64,6 +64,20 @@ pub(super) fn exp_parts<const FUSED: bool>(x: f32, rest: f32) -> (f32, [f32; 2])
     let n = (rounded.to_bits() as i32).wrapping_sub(ROUND.to_bits() as i32);
     let half = n >> 1;
     (less, [power_of_two(half), power_of_two(n.wrapping_sub(half))])
+}
+
+/// `x / (1 + e⁻ˣ)`.
+#[inline(always)]
+pub(in crate::cpu) fn silu<const FUSED: bool>(x: f32) -> f32 {
+    // The results of smaller numbers round to 0; see `exp`.
+    const ROUNDS_TO_NOTHING: f32 = -109.0;
+    let (less, [a, b]) = exp_parts::<FUSED>(-x.abs(), 0.0);
+    let b = if x < ROUNDS_TO_NOTHING { 0.0 } else { b };
+    let above = x / ((less + 1.0) * a * b + 1.0);
+    // The power may be so small that it has few digits, so it is not computed by itself.
+    let part = above * a;
+    let below = (fma::<FUSED>(part, less, part) * b).copysign(x);
+    if x < 0.0 { below } else { above }
 }
 
 /// `ln(1 + eˣ)`.

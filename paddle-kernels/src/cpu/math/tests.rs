@@ -86,7 +86,7 @@ functions! {
     sigmoid NEAREST fast 3.0,
     gelu NEAREST fast 5.5,
     gelu_tanh NEAREST,
-    silu NEAREST,
+    silu NEAREST fast 3.5,
     mish NEAREST,
     softplus NEAREST fast 3.0,
     log_sigmoid NEAREST fast 3.0,

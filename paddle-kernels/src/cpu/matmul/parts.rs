@@ -38,7 +38,8 @@ impl Grid {
     /// For a product that packs rows of its left factor: few columns, and as many rows as leave something to do for all threads.
     pub(super) fn of_packed_parts(m: usize, n: usize, threads: usize) -> Grid {
         let (bands, across) = (m.div_ceil(ROWS), n.div_ceil(COLUMNS));
-        let together = if threads == 1 { bands } else { (bands * across / (2 * threads)).clamp(1, bands) };
+        let most = if threads == 1 { bands } else { bands * across / (2 * threads) };
+        let together = most.clamp(1, bands.max(1));
         Grid { m, n, tile_rows: together * ROWS, tile_columns: COLUMNS }
     }
 }

@@ -245,6 +245,32 @@ fn each_multiplier_computes_what_it_says() {
     }
 }
 
+/// A right factor that is packed before gives the same bits.
+#[test]
+fn packed_factors_are_those_of_each_product() {
+    let mut random = Random(6);
+    let shapes = match cfg!(miri) {
+        true => [[2, 3, 4], [3, 33, 5], [9, 17, 1]],
+        false => [[2, 3, 4], [65, 77, 30], [130, 300, 401]],
+    };
+    for ([m, n, k], trans_b) in shapes.into_iter().flat_map(|shape| [(shape, false), (shape, true)]) {
+        let product = Matmul { m, n, k, trans_a: false, trans_b };
+        let (a, b) = (random.matrix::<f32>(m * k), random.matrix::<f32>(k * n));
+        for machine in machines().iter().flatten().filter(|machine| machine.multiplier == Multiplier::Own) {
+            let [mut alone, mut found] = [(); 2].map(|()| vec![f32::NAN; m * n]);
+            multiply(product, machine, &a, &b, &mut alone, false);
+            let mut panels = vec![f32::NAN; product.packed_len::<f32>()];
+            // SAFETY: the lengths are right, and `found` is borrowed exclusively.
+            unsafe {
+                product.pack_right(machine, b.as_ptr(), &mut panels);
+                let factors = (a.as_ptr(), Packed::new(&panels, k));
+                product.run_packed(machine, factors, found.as_mut_ptr(), &|_, _| {});
+            }
+            assert_eq!(found, alone, "{product:?} {:?}", machine.isa);
+        }
+    }
+}
+
 /// Products whose matrices begin anywhere in A and B, so many that threads share them.
 #[test]
 fn many_products_are_those_of_each() {
