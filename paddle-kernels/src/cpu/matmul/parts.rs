@@ -49,6 +49,8 @@ impl<T: Factor> Product<T, Operand<T>> {
     ///
     /// # Safety
     /// As for [`compute`](Product::compute); the tile is one of [`Grid::of_packed_parts`].
+    // The memory of its parts would be on the stack of whatever it were inlined into, for small products, too.
+    #[inline(never)]
     pub(super) unsafe fn compute_in_parts(&self, isa: Isa, rows: Range<usize>, columns: Range<usize>) {
         let mut memory =
             (Packed::<LEFT_STEP>(MaybeUninit::uninit()), Packed::<RIGHT_STEP>(MaybeUninit::uninit()));
