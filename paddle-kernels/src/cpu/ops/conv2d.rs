@@ -8,7 +8,7 @@
 //! | results; gradients of images | `correlate`: a few results for a few filters in registers, over all channels |
 //! | gradients of filters | `gradient`: a few elements of a few filters in registers, over all results |
 //! | gradients of images with few channels or wide borders | `scatter`: products, added to the elements of each window |
-//! | filters that are too large for the others | products of matrices, of which `panels` makes what is needed |
+//! | filters that are too large for the others; all of `f64` | products of matrices, of which `panels` makes what is needed |
 //!
 //! The last takes images in row-major order, and `winograd` those with the channels as the fastest axis: where it saves more
 //! than copies take, images are turned for it. All others take both. In bf16, `amx` multiplies where the machine has tiles;
@@ -390,10 +390,12 @@ impl Sizes {
         out: &mut [T],
         finish: Finish<'_>,
     ) -> Result<(), KernelError> {
-        if self.forward_side_by_side(machine, scratch, [input, filter], (out, finish))?
-            || self.forward_pointwise(machine, scratch, [input, filter], (out, finish))?
-            || self.forward_by_tiles(machine, scratch, [input, filter], (out, finish))?
-            || self.forward_directly(machine, scratch, [input, filter], (out, finish))?
+        // The compiler makes no copy of what this constant excludes.
+        if const { T::WIDE }
+            && (self.forward_side_by_side(machine, scratch, [input, filter], (out, finish))?
+                || self.forward_pointwise(machine, scratch, [input, filter], (out, finish))?
+                || self.forward_by_tiles(machine, scratch, [input, filter], (out, finish))?
+                || self.forward_directly(machine, scratch, [input, filter], (out, finish))?)
         {
             return Ok(());
         }
@@ -427,10 +429,12 @@ impl Sizes {
         [filter, grad]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<(), KernelError> {
-        if self.grad_input_side_by_side(machine, scratch, [filter, grad], out)?
-            || self.grad_input_pointwise(machine, scratch, [filter, grad], out)?
-            || self.grad_input_by_tiles(machine, scratch, [filter, grad], out)?
-            || self.grad_input_directly(machine, scratch, [filter, grad], out)?
+        // The compiler makes no copy of what this constant excludes.
+        if const { T::WIDE }
+            && (self.grad_input_side_by_side(machine, scratch, [filter, grad], out)?
+                || self.grad_input_pointwise(machine, scratch, [filter, grad], out)?
+                || self.grad_input_by_tiles(machine, scratch, [filter, grad], out)?
+                || self.grad_input_directly(machine, scratch, [filter, grad], out)?)
         {
             return Ok(());
         }
@@ -445,10 +449,12 @@ impl Sizes {
         [input, grad]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<(), KernelError> {
-        if self.grad_filter_side_by_side(machine, scratch, [input, grad], out)?
-            || self.grad_filter_pointwise(machine, scratch, [input, grad], out)?
-            || self.grad_filter_by_tiles(machine, scratch, [input, grad], out)?
-            || self.grad_filter_directly(machine, scratch, [input, grad], out)?
+        // The compiler makes no copy of what this constant excludes.
+        if const { T::WIDE }
+            && (self.grad_filter_side_by_side(machine, scratch, [input, grad], out)?
+                || self.grad_filter_pointwise(machine, scratch, [input, grad], out)?
+                || self.grad_filter_by_tiles(machine, scratch, [input, grad], out)?
+                || self.grad_filter_directly(machine, scratch, [input, grad], out)?)
         {
             return Ok(());
         }

@@ -44,10 +44,11 @@ impl Sizes {
     }
 
     /// Whether the kernels for a pass take images with the channels as the fastest axis.
-    pub(super) fn is_direct<T>(&self, pass: Pass) -> bool {
+    pub(super) fn is_direct<T: Float>(&self, pass: Pass) -> bool {
         match pass {
             // What is not computed directly is scattered.
             Pass::Grad(Conv2dGradKind::Input) => true,
+            Pass::Forward | Pass::Grad(Conv2dGradKind::Filter) if const { !T::WIDE } => false,
             Pass::Forward if self.is_pointwise() => true,
             Pass::Forward | Pass::Grad(Conv2dGradKind::Filter) => {
                 let axes = self.geometry().map(Geometry::forward);
