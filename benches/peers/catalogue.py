@@ -29,6 +29,15 @@ TWINS = {
     "decoder64": PLAIN,
     "unet": IMAGES,
     "separable": IMAGES,
+    "temporal": {"torch": PLAIN["torch"]},
+    "convnext": {"torch": IMAGES["torch"]},
+    "mixer": {"torch": IMAGES["torch"]},
+    "efficient": {"torch": IMAGES["torch"]},
+    "efficient1": {"torch": IMAGES["torch"], "onnxruntime": ["session"]},
+    "volumes": {"torch": IMAGES["torch"]},
+    "grouped": {"torch": IMAGES["torch"]},
+    "recommender": {"torch": ["eager", "eager+sparse", "compiled"]},
+    "translation": {"torch": RAGGED["torch"]},
     # Models that PaddlePaddle saved, which `saved.py` runs.
     "saved": {"paddle": ["predictor", "predictor+onednn"], "onnxruntime": ["session"]},
 }
@@ -36,7 +45,7 @@ TWINS = {
 # step without a question from the host, which neither the kernel of LSTMs nor a loop that may end has.
 CARD = {
     workload: [mode for mode in frameworks["torch"] if mode != "compiled+channels-last"]
-    + {"W3": [], "W9": ["compiled+unrolled+graphs"]}.get(workload, ["compiled+graphs"])
+    + {"W3": [], "translation": [], "W9": ["compiled+unrolled+graphs"]}.get(workload, ["compiled+graphs"])
     for workload, frameworks in TWINS.items()
     if "torch" in frameworks
 }

@@ -2,8 +2,10 @@
 
 import numpy as np
 
+import shapes
+
 POOL = 8
-CLASSES = 10
+CLASSES = shapes.CLASSES
 # The ragged texts of `encoder` and `decoder` have 5 to 60 words; the peers pad all of them to the longest.
 LEAST, MOST = 5, 60
 # The most words of a text of W3, and of its vocabulary and that of W5.
@@ -11,6 +13,31 @@ LONGEST, VOCABULARY = 100, 10_000
 # The rows of a batch, if nobody says otherwise.
 ROWS = {"W1": 64, "W2": 64, "W3": 32, "W5": 64, "W6": 64, "W7": 32, "W8b": 1, "W9": 64}
 ROWS |= {"unet": 8, "separable": 16, "encoder": 32, "decoder": 32, "decoder64": 16}
+ROWS |= {"temporal": 8, "convnext": 8, "mixer": 16, "efficient": 16, "efficient1": 1, "volumes": 2, "grouped": 16}
+ROWS |= {"recommender": 128, "translation": 32}
+# The numbers of workloads, from which their random numbers come, and the shapes of their weights.
+SHAPES = {
+    "unet": (12, shapes.unet),
+    "separable": (10, shapes.separable),
+    "temporal": (14, shapes.temporal),
+    "convnext": (15, shapes.convnext),
+    "mixer": (16, shapes.mixer),
+    "efficient": (17, shapes.efficient),
+    "efficient1": (17, shapes.efficient),
+    "volumes": (18, shapes.volumes),
+    "grouped": (19, shapes.grouped),
+    "recommender": (20, shapes.recommender),
+    "translation": (21, shapes.translation),
+}
+# The images, or volumes, of the workloads that classify them.
+LABELLED = {
+    "separable": (3, 64, 64),
+    "convnext": (3, 64, 64),
+    "mixer": (3, 32, 32),
+    "efficient": (3, 64, 64),
+    "volumes": (1, 16, 32, 32),
+    "grouped": (3, 32, 32),
+}
 
 
 def uniform(seed, count):
@@ -44,39 +71,6 @@ def xavier(workload, k, *shape):
     """Weights number `k` of a workload: `[inputs, outputs]`, or filters `[outputs, inputs, height, width]`."""
     fans = (shape[0] + shape[1]) * int(np.prod(shape[2:]))
     return np.float32(np.sqrt(6.0 / fans)) * symmetric(1000 * workload + k, *shape)
-
-
-def resnet_filters():
-    """The shapes of all filters of the residual network, in order."""
-    shapes, inputs = [(16, 3, 3, 3)], 16
-    for outputs in (16, 32, 64):
-        for _ in range(3):
-            shapes += [(outputs, inputs, 3, 3), (outputs, outputs, 3, 3)]
-            if inputs != outputs:
-                shapes.append((outputs, inputs, 1, 1))
-            inputs = outputs
-    return shapes
-
-
-def unet_filters():
-    """The shapes of all filters of the U-Net, in order."""
-    twice = lambda inputs, outputs: [(outputs, inputs, 3, 3), (outputs, outputs, 3, 3)]
-    larger = lambda inputs, outputs: [(inputs, outputs, 2, 2), *twice(2 * outputs, outputs)]
-    down = twice(3, 16) + twice(16, 32) + twice(32, 64)
-    return down + larger(64, 32) + larger(32, 16) + [(3, 16, 1, 1)]
-
-
-# The filters of the depthwise-separable network's blocks, and the strides of the depthwise ones.
-SEPARABLE = [(32, 1), (64, 2), (64, 1), (128, 2), (128, 1), (128, 1)]
-
-
-def separable_filters():
-    """The shapes of all filters of the depthwise-separable network, in order."""
-    shapes, inputs = [(16, 3, 3, 3)], 16
-    for outputs, _ in SEPARABLE:
-        shapes += [(inputs, 1, 3, 3), (outputs, inputs, 1, 1)]
-        inputs = outputs
-    return shapes
 
 
 def transformer_weights(workload, first, words, outputs):
@@ -115,11 +109,10 @@ def weights(workload):
     if workload == "W9":
         return [np.float32(0.2296) * symmetric(9000, 128, 128), xavier(9, 1, 128, CLASSES)]
     if workload in ("W7", "W8b"):
-        return numbered(7, [*resnet_filters(), (64, CLASSES)])
-    if workload == "unet":
-        return numbered(12, unet_filters())
-    if workload == "separable":
-        return numbered(10, [*separable_filters(), (128, CLASSES)])
+        return numbered(7, shapes.resnet())
+    if workload in SHAPES:
+        number, make = SHAPES[workload]
+        return numbered(number, make())
     if workload == "encoder":
         return transformer_weights(10, "words", 1000, 4)
     if workload == "decoder":
@@ -143,11 +136,12 @@ def segmented(p, rows):
     return image, kind
 
 
-def padded_texts(number, p, rows):
-    """Words, those that follow them, and the lengths of the texts. No word follows padding: that is -100."""
-    lengths = LEAST + integers(field(number, p, 0), MOST - LEAST + 1, rows)
-    words, following = np.zeros((rows, MOST), np.int64), np.full((rows, MOST), -100, np.int64)
-    text, begin = integers(field(number, p, 1), 1000, rows * MOST + 1), 0
+def padded_texts(number, p, rows, least=LEAST, most=MOST, first=0):
+    """Words, those that follow them, and the lengths of the texts. No word follows padding: that is -100. The fields from `first` on
+    are what they are made of."""
+    lengths = least + integers(field(number, p, first), most - least + 1, rows)
+    words, following = np.zeros((rows, most), np.int64), np.full((rows, most), -100, np.int64)
+    text, begin = integers(field(number, p, first + 1), 1000, rows * most + 1), 0
     for row, length in enumerate(lengths):
         words[row, :length] = text[begin:begin + length]
         following[row, :length] = text[begin + 1:begin + 1 + length]
@@ -183,8 +177,19 @@ def batch(workload, p, rows):
         return scaled(p, rows)
     if workload == "unet":
         return segmented(p, rows)
-    if workload == "separable":
-        return labelled(10, p, rows, 3, 64, 64)
+    if workload in LABELLED:
+        return labelled(SHAPES[workload][0], p, rows, *LABELLED[workload])
+    if workload == "efficient1":
+        return (symmetric(field(17, p, 0), rows, 3, 64, 64),)
+    if workload == "temporal":
+        return symmetric(field(14, p, 0), rows, 16, 256), integers(field(14, p, 1), CLASSES, rows, 256)
+    if workload == "recommender":
+        ids = integers(field(20, p, 1), shapes.ENTRIES, rows, shapes.TABLES)
+        return ids, symmetric(field(20, p, 0), rows, 13), integers(field(20, p, 2), 2, rows, 1).astype(np.float32)
+    if workload == "translation":
+        read, _, lengths = padded_texts(21, p, rows, least=5, most=30)
+        said, following, ends = padded_texts(21, p, rows, least=5, most=30, first=2)
+        return read, lengths, said, ends, following
     if workload == "encoder":
         words, _, lengths = padded_texts(10, p, rows)
         return words, lengths, integers(field(10, p, 2), 4, rows)

@@ -80,6 +80,10 @@ def foretell(model, words, following):
     return F.cross_entropy(model.last(model(words)).flatten(0, 1), following.flatten())
 
 
+def packed(x, lengths):
+    return nn.utils.rnn.pack_padded_sequence(x, lengths, True, enforce_sorted=False)
+
+
 class Recurrent(nn.Module):
     """An LSTM, whose features are those behind the last word of each text."""
 
@@ -98,8 +102,7 @@ class Recurrent(nn.Module):
 
     def forward(self, words, lengths):
         if "unpadded" in MODE:
-            packed = nn.utils.rnn.pack_padded_sequence(self.word(words), lengths, True, enforce_sorted=False)
-            return self.lstm(packed)[1][0][-1]
+            return self.lstm(packed(self.word(words), lengths))[1][0][-1]
         features, _ = self.lstm(self.word(words))
         return features[torch.arange(len(words), device=words.device), lengths - 1]
 
@@ -125,3 +128,40 @@ class Ranking(nn.Module):
 
 def rank(model, q, a, b, label):
     return F.cross_entropy(model(q, a, b), label)
+
+
+def units(w):
+    """Gated recurrent units along texts."""
+    layer = nn.GRU(128, 128, batch_first=True)
+    with torch.no_grad():
+        layer.weight_ih_l0.copy_(torch.from_numpy(next(w).T))
+        layer.weight_hh_l0.copy_(torch.from_numpy(next(w).T))
+        layer.bias_ih_l0.zero_()
+        layer.bias_hh_l0.zero_()
+    return layer
+
+
+class Translation(nn.Module):
+    """A network that reads a text, and one that writes another one."""
+
+    def __init__(self, w):
+        super().__init__()
+        self.text, self.reader = table(next(w)), units(w)
+        self.said, self.writer = table(next(w)), units(w)
+        self.last = dense(next(w))
+
+    def read(self, text, lengths):
+        if "unpadded" in MODE:
+            return self.reader(packed(self.text(text), lengths))[1]
+        states, _ = self.reader(self.text(text))
+        return states[torch.arange(len(text), device=text.device), lengths - 1][None]
+
+
+def translate(model, text, lengths, said, said_lengths, following):
+    state = model.read(text, lengths)
+    if "unpadded" in MODE:
+        written = model.writer(packed(model.said(said), said_lengths), state)[0].data
+        following = packed(following, said_lengths).data
+    else:
+        written, following = model.writer(model.said(said), state)[0].flatten(0, 1), following.flatten()
+    return F.cross_entropy(model.last(written), following)

@@ -14,6 +14,7 @@ import numpy as np
 from jax import lax, nn
 
 import data
+import shapes
 from serve import serve
 
 HEADS = 4
@@ -78,7 +79,7 @@ def resnet(p, x, stats):
 def separable(p, x, stats):
     layers = iter(p)
     x = nn.relu(normalised(next(layers), x, stats, 2))
-    for _, stride in data.SEPARABLE:
+    for _, stride in shapes.SEPARABLE:
         x = nn.relu(normalised(next(layers), x, stats, stride))
         x = nn.relu(normalised(next(layers), x, stats))
     return dense(next(layers), x.mean((1, 2)))

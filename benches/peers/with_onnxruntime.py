@@ -1,5 +1,5 @@
-"""Inference in onnxruntime: `with_onnxruntime.py W8b session THREADS`. The graph is that of the residual network; the session
-folds batch norm into convolutions itself."""
+"""Inference in onnxruntime: `with_onnxruntime.py WORKLOAD session THREADS`. The graph is that of the network as it is written; the
+session folds batch norm into convolutions itself."""
 
 import sys
 
@@ -8,16 +8,17 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 import data
+import shapes
 from serve import serve
 
-THREADS = int(sys.argv[3])
+WORKLOAD, THREADS = sys.argv[1], int(sys.argv[3])
 
 
 class Graph:
     """Nodes and constants, as they are added."""
 
-    def __init__(self):
-        self.nodes, self.constants = [], []
+    def __init__(self, variance):
+        self.nodes, self.constants, self.variance = [], [], variance
 
     def constant(self, array):
         name = f"constant{len(self.constants)}"
@@ -29,11 +30,21 @@ class Graph:
         self.nodes.append(helper.make_node(kind, inputs, [name], **attributes))
         return name
 
-    def normalised(self, x, weights, stride=1):
+    def normalised(self, x, weights, stride=1, groups=1):
         outputs, _, size, _ = weights.shape
-        x = self.node("Conv", x, self.constant(weights), strides=[stride] * 2, pads=[size // 2] * 4)
-        one, zero = (self.constant(of(outputs, np.float32)) for of in (np.ones, np.zeros))
-        return self.node("BatchNormalization", x, one, zero, zero, one, epsilon=1e-5)
+        x = self.node("Conv", x, self.constant(weights), strides=[stride] * 2, pads=[size // 2] * 4, group=groups)
+        one, zero, variance = (self.constant(np.full(outputs, of, np.float32)) for of in (1, 0, self.variance))
+        return self.node("BatchNormalization", x, one, zero, zero, variance, epsilon=1e-5)
+
+    def dense(self, x, weights):
+        zero = np.zeros(weights.shape[1], np.float32)
+        return self.node("Gemm", x, self.constant(weights), self.constant(zero))
+
+    def pooled(self, x):
+        return self.node("Flatten", self.node("GlobalAveragePool", x))
+
+    def swish(self, x):
+        return self.node("Mul", x, self.node("Sigmoid", x))
 
 
 def resnet(graph, x, w):
@@ -43,23 +54,36 @@ def resnet(graph, x, w):
         way = graph.node("Relu", graph.normalised(x, next(w), 2 if halve else 1))
         way = graph.normalised(way, next(w))
         x = graph.node("Relu", graph.node("Add", way, graph.normalised(x, next(w), 2) if halve else x))
-    x = graph.node("Flatten", graph.node("GlobalAveragePool", x))
-    weights = next(w)
-    x = graph.node("Gemm", x, graph.constant(weights), graph.constant(np.zeros(weights.shape[1], np.float32)))
-    return graph.node("Softmax", x, axis=1)
+    return graph.dense(graph.pooled(x), next(w))
+
+
+def efficient(graph, x, w):
+    x = graph.swish(graph.normalised(x, next(w), 2))
+    for *_, stride in shapes.EFFICIENT:
+        wide, deep = next(w), next(w)
+        way = graph.swish(graph.normalised(x, wide))
+        way = graph.swish(graph.normalised(way, deep, stride, groups=len(deep)))
+        squeezed = graph.swish(graph.dense(graph.pooled(way), next(w)))
+        scales = graph.node("Sigmoid", graph.dense(squeezed, next(w)))
+        scales = graph.node("Unsqueeze", scales, graph.constant(np.array([2, 3])))
+        narrow = next(w)
+        way = graph.normalised(graph.node("Mul", way, scales), narrow)
+        x = graph.node("Add", x, way) if len(narrow) == wide.shape[1] else way
+    x = graph.swish(graph.normalised(x, next(w)))
+    return graph.dense(graph.pooled(x), next(w))
 
 
 def session():
-    graph = Graph()
-    y = resnet(graph, "x", iter(data.weights("W8b")))
-    images = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 32, 32])
+    make, variance = {"W8b": (resnet, 1), "efficient1": (efficient, shapes.VARIANCE)}[WORKLOAD]
+    graph, pool = Graph(variance), data.pool(WORKLOAD)
+    y = graph.node("Softmax", make(graph, "x", iter(data.weights(WORKLOAD))), axis=1)
+    images = helper.make_tensor_value_info("x", TensorProto.FLOAT, pool[0][0].shape)
     result = helper.make_tensor_value_info(y, TensorProto.FLOAT, [1, data.CLASSES])
-    described = helper.make_graph(graph.nodes, "resnet", [images], [result], graph.constants)
+    described = helper.make_graph(graph.nodes, WORKLOAD, [images], [result], graph.constants)
     model = helper.make_model(described, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = THREADS, 1
     running = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    pool = data.pool("W8b")
     return lambda at: running.run([y], {"x": pool[at % data.POOL][0]})[0][0]
 
 

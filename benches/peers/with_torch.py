@@ -12,11 +12,13 @@ from torch.nn import functional as F
 
 import data
 from serve import serve
-from torch_images import UNet, lenet, resnet, separable
+from torch_images import Mixer, UNet, convnext, efficient, efficient1, grouped, lenet, resnet, separable, volumes
 from torch_layers import dense
 from torch_loops import Adaptive, classify_adaptive
+from torch_signals import Temporal, classify_steps
+from torch_tables import Recommender, foretell_clicks
 from torch_texts import (
-    Ranking, Recurrent, Transformer, classify, classify_recurrent, foretell, foretell_ragged, rank,
+    Ranking, Recurrent, Transformer, Translation, classify, classify_recurrent, foretell, foretell_ragged, rank, translate,
 )
 
 WORKLOAD = arguments.workload
@@ -41,6 +43,14 @@ TRAINED = {
     "W9": (Adaptive, classify_adaptive, SGD, {"lr": 0.01}),
     "unet": (UNet, label, SGD, {"lr": 0.01, "momentum": 0.9}),
     "separable": (separable, label, SGD, {"lr": 0.01, "momentum": 0.9}),
+    "temporal": (Temporal, classify_steps, ADAM, {"lr": 1e-3}),
+    "convnext": (convnext, label, ADAM, {"lr": 1e-3}),
+    "mixer": (Mixer, label, ADAM, {"lr": 1e-3}),
+    "efficient": (efficient, label, SGD, {"lr": 0.01, "momentum": 0.9}),
+    "volumes": (volumes, label, SGD, {"lr": 0.01, "momentum": 0.9}),
+    "grouped": (grouped, label, SGD, {"lr": 0.01, "momentum": 0.9}),
+    "recommender": (Recommender, foretell_clicks, SGD, {"lr": 0.1}),
+    "translation": (Translation, translate, ADAM, {"lr": 1e-3}),
     "encoder": (lambda w: Transformer(w, causal=False), classify, ADAM, {"lr": 1e-3}),
     "decoder": (lambda w: Transformer(w, causal=True), foretell_ragged, ADAM, {"lr": 1e-3}),
     "decoder64": (lambda w: Transformer(w, causal=True), foretell, ADAM, {"lr": 1e-3}),
@@ -56,12 +66,17 @@ def pool():
     if WORKLOAD == "W3" and "compiled" not in MODE:
         # Only what is compiled needs one shape for all batches.
         batches = [(words[:, :lengths.max()].copy(), lengths, label) for words, lengths, label in batches]
+    if WORKLOAD == "translation" and "compiled" not in MODE:
+        batches = [
+            (text[:, :lengths.max()].copy(), lengths, said[:, :ends.max()].copy(), ends, following[:, :ends.max()].copy())
+            for text, lengths, said, ends, following in batches
+        ]
     return [[pin(torch.from_numpy(part)) for part in batch] for batch in batches]
 
 
 def feed(batch):
     """A batch on the device. Packing takes lengths in the host's memory."""
-    at_host = {1} if WORKLOAD == "W3" and "unpadded" in MODE else ()
+    at_host = {"W3": {1}, "translation": {1, 3}}.get(WORKLOAD, ()) if "unpadded" in MODE else ()
     move = lambda k, part: part if k in at_host else part.to(DEVICE, non_blocking=True)
     return [move(k, part) for k, part in enumerate(batch)]
 
@@ -145,7 +160,8 @@ def adversaries():
 
 
 def inference():
-    batches, model = pool(), resnet(iter(data.weights(WORKLOAD))).eval().to(DEVICE, **IMAGES_LAST)
+    make = {"W8b": resnet, "efficient1": efficient1}[WORKLOAD]
+    batches, model = pool(), make(iter(data.weights(WORKLOAD))).eval().to(DEVICE, **IMAGES_LAST)
     call = lambda x: torch.softmax(model(x.contiguous(**IMAGES_LAST)), 1)
     if "compiled" in MODE:
         from torch._inductor import config
@@ -161,4 +177,5 @@ def inference():
     return step
 
 
-serve({"W6": adversaries, "W8b": inference}.get(WORKLOAD, training), WORKLOAD == "W8b")
+INFERENCE = WORKLOAD in ("W8b", "efficient1")
+serve(inference if INFERENCE else adversaries if WORKLOAD == "W6" else training, INFERENCE)

@@ -6,15 +6,15 @@ use paddle::Device;
 
 use crate::workload::Workload;
 use crate::{
-    adaptive, decoder64, documents, gan, lenet, lstm, mlp, ranking, regression, resnet, separable,
-    transformer, unet,
+    adaptive, convnext, decoder64, documents, efficient, gan, grouped, lenet, lstm, mixer, mlp, ranking,
+    recommender, regression, resnet, separable, temporal, transformer, translation, unet, volumes,
 };
 
 /// Makes a workload on a device, with so many rows in a batch.
 pub(crate) type Make = fn(Device, usize) -> Result<Box<dyn Workload>, paddle::Error>;
 
 /// The names, and how many rows a batch has if nobody says otherwise.
-const ALL: [(&str, usize, Make); 17] = [
+const ALL: [(&str, usize, Make); 26] = [
     ("W1", 64, mlp::training),
     ("W2", 64, lenet::workload),
     ("W3", 32, lstm::workload),
@@ -32,6 +32,15 @@ const ALL: [(&str, usize, Make); 17] = [
     ("documents", 16, documents::workload),
     ("separable", 16, separable::training),
     ("separable1", 1, separable::inference),
+    ("temporal", 8, temporal::workload),
+    ("convnext", 8, convnext::workload),
+    ("mixer", 16, mixer::workload),
+    ("efficient", 16, efficient::training),
+    ("efficient1", 1, efficient::inference),
+    ("volumes", 2, volumes::workload),
+    ("grouped", 16, grouped::workload),
+    ("recommender", 128, recommender::workload),
+    ("translation", 32, translation::workload),
 ];
 
 /// The names of all workloads.

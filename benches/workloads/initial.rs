@@ -22,20 +22,17 @@ pub(crate) fn set_matrices<B: Backend + Clone>(
     Ok(())
 }
 
-/// Sets the filters of every convolution. Their number `k` counts the filters before them. Returns the number of all.
-pub(crate) fn set_filters<B: Backend + Clone>(
+/// Sets the matrices and filters of every layer: all parameters of two and more dimensions. Their number `k` counts those of
+/// them before it.
+pub(crate) fn set_weights<B: Backend + Clone>(
     parameters: &mut Parameters<B>,
     workload: u64,
-) -> Result<u64, Error> {
-    let mut k = 0;
-    for (name, shape) in shapes(parameters)? {
-        if let [outputs, inputs, height, width] = shape[..] {
-            let filters = images::filters(workload, k, [outputs, inputs, height, width]);
-            parameters.set(name.as_str(), &filters)?;
-            k += 1;
-        }
+) -> Result<(), Error> {
+    let weights = shapes(parameters)?.into_iter().filter(|(_, shape)| shape.len() > 1);
+    for (k, (name, shape)) in (0..).zip(weights) {
+        parameters.set(name.as_str(), &images::filters(workload, k, &shape))?;
     }
-    Ok(k)
+    Ok(())
 }
 
 /// The names and shapes of all parameters, in the order of creation.

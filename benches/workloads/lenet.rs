@@ -18,8 +18,8 @@ pub(crate) fn workload<B: Backend + Clone + 'static>(
         mean(softmax_with_cross_entropy(fc(hidden, 10, param = "logits"), y))
     });
     let mut parameters = Parameters::create_on(backend, &net, 0)?;
-    parameters.set("first.w", &filters(2, 0, [20, 1, 5, 5]))?;
-    parameters.set("second.w", &filters(2, 1, [50, 20, 5, 5]))?;
+    parameters.set("first.w", &filters(2, 0, &[20, 1, 5, 5]))?;
+    parameters.set("second.w", &filters(2, 1, &[50, 20, 5, 5]))?;
     parameters.set("hidden.w", &matrix([800, 500], weights(2, 2, 800, 500)))?;
     parameters.set("logits.w", &matrix([500, 10], weights(2, 3, 500, 10)))?;
     let pool = labelled(2, &net, [rows, 1, 28, 28])?;

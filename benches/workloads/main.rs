@@ -16,17 +16,22 @@
 mod adaptive;
 mod arguments;
 mod catalogue;
+mod convnext;
 mod decoder64;
 mod documents;
+mod efficient;
 mod gan;
+mod grouped;
 mod images;
 mod initial;
 mod lenet;
 mod lstm;
+mod mixer;
 mod mlp;
 mod process;
 mod random;
 mod ranking;
+mod recommender;
 mod regression;
 mod resnet;
 #[cfg(feature = "models")]
@@ -37,8 +42,11 @@ mod saved;
 mod seconds;
 mod separable;
 mod serve;
+mod temporal;
 mod transformer;
+mod translation;
 mod unet;
+mod volumes;
 mod workload;
 
 use std::env;

@@ -62,7 +62,7 @@ mod resnet {
 fn initialise<B: Backend>(parameters: &mut Parameters<B>) -> Result<(), Error> {
     let mut k = 0;
     let mut set = |parameters: &mut Parameters<B>, name: String, shape: [usize; 4]| -> Result<(), Error> {
-        parameters.set(&name, &filters(7, k, shape))?;
+        parameters.set(&name, &filters(7, k, &shape))?;
         k += 1;
         Ok(())
     };

@@ -6,9 +6,8 @@ use paddle::core::plan::Backend;
 use paddle::{Batch, Error, Momentum, Parameters, Trainer};
 
 use crate::images::{images, labelled};
-use crate::initial::set_filters;
-use crate::random::weights;
-use crate::workload::{Inference, POOL, Training, Workload, matrix};
+use crate::initial::set_weights;
+use crate::workload::{Inference, POOL, Training, Workload};
 
 /// The number of the workload, from which its random numbers come.
 const SEPARABLE: u64 = 10;
@@ -50,8 +49,7 @@ pub(crate) fn training<B: Backend + Clone + 'static>(
 ) -> Result<Box<dyn Workload>, Error> {
     let net = separable::cost();
     let mut parameters = Parameters::create_on(backend, &net, 0)?;
-    let before = set_filters(&mut parameters, SEPARABLE)?;
-    parameters.set("head.w", &matrix([128, 10], weights(SEPARABLE, before, 128, 10)))?;
+    set_weights(&mut parameters, SEPARABLE)?;
     let pool = labelled(SEPARABLE, &net, [rows, 3, 64, 64])?;
     Ok(Box::new(Training::new(net, parameters, Trainer::new(Momentum::new(0.01).momentum(0.9)), pool)))
 }

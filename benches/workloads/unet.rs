@@ -5,7 +5,7 @@ use paddle::attribute::network;
 use paddle::core::plan::Backend;
 use paddle::{Batch, Error, Momentum, Parameters, Trainer};
 
-use crate::initial::set_filters;
+use crate::initial::set_weights;
 use crate::random::{field, integers, symmetric};
 use crate::workload::{POOL, Training, Workload};
 
@@ -46,7 +46,7 @@ pub(crate) fn workload<B: Backend + Clone + 'static>(
 ) -> Result<Box<dyn Workload>, Error> {
     let net = unet::cost();
     let mut parameters = Parameters::create_on(backend, &net, 0)?;
-    set_filters(&mut parameters, UNET)?;
+    set_weights(&mut parameters, UNET)?;
     let batch = |p: u64| {
         let (image, kind) = images(p, rows);
         Ok(Batch::new(&net)?.with("image", &image)?.with("kind", &kind)?)
