@@ -137,8 +137,8 @@ def segmented(p, rows):
 
 
 def padded_texts(number, p, rows, least=LEAST, most=MOST, first=0):
-    """Words, those that follow them, and the lengths of the texts. No word follows padding: that is -100. The fields from `first` on
-    are what they are made of."""
+    """Words, those that follow them, and the lengths of the texts. No word follows padding: that is -100. They are made of the
+    batch's fields `first` and the one behind it."""
     lengths = least + integers(field(number, p, first), most - least + 1, rows)
     words, following = np.zeros((rows, most), np.int64), np.full((rows, most), -100, np.int64)
     text, begin = integers(field(number, p, first + 1), 1000, rows * most + 1), 0

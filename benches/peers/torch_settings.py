@@ -19,7 +19,8 @@ parser.add_argument("--tf32", action="store_true", help="products of f32 on card
 arguments = parser.parse_args()
 
 MODE = arguments.mode
-IMAGES_LAST = {"memory_format": torch.channels_last} if "channels-last" in MODE else {}
+LAST = torch.channels_last_3d if arguments.workload == "volumes" else torch.channels_last
+IMAGES_LAST = {"memory_format": LAST} if "channels-last" in MODE else {}
 DEVICE = torch.device(arguments.device)
 # `reduce-overhead` are CUDA's graphs: all kernels of a direction are launched as one.
 COMPILED = {"dynamic": False, "mode": "reduce-overhead" if "graphs" in MODE else "default"}

@@ -1,5 +1,5 @@
-"""Inference in onnxruntime: `with_onnxruntime.py WORKLOAD session THREADS`. The graph is that of the network as it is written; the
-session folds batch norm into convolutions itself."""
+"""Inference in onnxruntime: `with_onnxruntime.py WORKLOAD session THREADS`. The graph is that of the network as it is written;
+the session folds batch norm into convolutions itself."""
 
 import sys
 

@@ -1,5 +1,5 @@
-//! `grouped`: images, by residual blocks whose filters are in groups (Xie et al., "Aggregated Residual Transformations for Deep Neural
-//! Networks", 2017).
+//! `grouped`: images, by residual blocks whose filters are in groups (Xie et al., "Aggregated Residual Transformations for Deep
+//! Neural Networks", 2017).
 
 use paddle::attribute::network;
 use paddle::core::plan::Backend;
