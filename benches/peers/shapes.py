@@ -1,5 +1,5 @@
-"""The shapes of all weights of networks, in the order in which their layers are written: filters are `[outputs, inputs, ..]`, and
-matrices `[inputs, outputs]`."""
+"""The shapes of all weights of networks, in the order in which their layers are written: filters are `[outputs, inputs, ..]`,
+and matrices `[inputs, outputs]`."""
 
 CLASSES = 10
 

@@ -1,6 +1,6 @@
-//! `efficient` and `efficient1`: a small network of the blocks of EfficientNet (Tan and Le, "EfficientNet", 2019; the blocks are
-//! those of Sandler et al., "MobileNetV2", 2018, with Hu et al., "Squeeze-and-Excitation Networks", 2018), in training and for
-//! one image at a time.
+//! `efficient` and `efficient1`: a small network of the blocks of EfficientNet (Tan and Le, "EfficientNet", 2019; the blocks
+//! are those of Sandler et al., "MobileNetV2", 2018, with Hu et al., "Squeeze-and-Excitation Networks", 2018), in training and
+//! for one image at a time.
 
 use ndarray::Array1;
 use paddle::attribute::network;

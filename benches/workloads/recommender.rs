@@ -1,5 +1,5 @@
-//! `recommender`: whether somebody clicks, from eight tables and from numbers, by the products of all pairs of features (Naumov et
-//! al., "Deep Learning Recommendation Model for Personalization and Recommendation Systems", 2019).
+//! `recommender`: whether somebody clicks, from eight tables and from numbers, by the products of all pairs of features (Naumov
+//! et al., "Deep Learning Recommendation Model for Personalization and Recommendation Systems", 2019).
 
 use paddle::attribute::network;
 use paddle::core::plan::Backend;

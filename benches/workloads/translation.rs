@@ -1,5 +1,5 @@
-//! `translation`: a text from another one, by two networks of gated recurrent units (Cho et al., "Learning Phrase Representations
-//! using RNN Encoder-Decoder for Statistical Machine Translation", 2014), on sequences of 5 to 30 words.
+//! `translation`: a text from another one, by two networks of gated recurrent units (Cho et al., "Learning Phrase
+//! Representations using RNN Encoder-Decoder for Statistical Machine Translation", 2014), on sequences of 5 to 30 words.
 
 use ndarray::Array1;
 use paddle::attribute::network;
@@ -61,8 +61,8 @@ pub(crate) fn workload<B: Backend + Clone + 'static>(
     Ok(Box::new(Training::new(net, parameters, Trainer::new(Adam::new(1e-3)), pool)))
 }
 
-/// Where the texts of a batch begin, and where the last one ends; and their words, one behind the other, with at least one more.
-/// They are made of the batch's fields `first` and `first + 1`.
+/// Where the texts of a batch begin, and where the last one ends; and their words, one behind the other, with at least one
+/// more. They are made of the batch's fields `first` and `first + 1`.
 fn texts(batch: u64, first: u64, rows: usize) -> (Vec<usize>, Array1<i64>) {
     let [least, most] = LENGTHS;
     let lengths = integers(field(TRANSLATION, batch, first), rows, (most - least + 1) as i64);

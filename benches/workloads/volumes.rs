@@ -1,5 +1,5 @@
-//! `volumes`: short films, by a small network of convolutions in three dimensions (Tran et al., "Learning Spatiotemporal Features
-//! with 3D Convolutional Networks", 2015).
+//! `volumes`: short films, by a small network of convolutions in three dimensions (Tran et al., "Learning Spatiotemporal
+//! Features with 3D Convolutional Networks", 2015).
 
 use paddle::attribute::network;
 use paddle::core::plan::Backend;
