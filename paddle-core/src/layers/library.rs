@@ -45,6 +45,7 @@ library! {
     multi_head_attention
     pixel_shuffle
     pixel_unshuffle
+    pool1d
     sequence_attention
     sequence_conv_pool
     simple_img_conv_pool

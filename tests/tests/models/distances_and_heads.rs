@@ -44,6 +44,13 @@ pub mod signals {
         let more = conv1d(edges, 8, 3, stride = 2, groups = 2, dilation = 2);
         mse_loss(fc(max(more, axis = 2), 2) / sqrt(2), y)
     }
+
+    /// Filters that look back alone, and pools of two kinds.
+    pub fn back(x: Tensor<f32, _, 3, 16>, y: Tensor<f32, _, 2>) -> Tensor<f32> {
+        let seen = conv1d(x, 4, 3, dilation = 2, causal = true, act = relu);
+        let pooled = pool1d(seen, 4, kind = avg, stride = 2, padding = 1) + pool1d(seen, 2);
+        mse_loss(fc(pooled, 2, param = "answer"), y)
+    }
 }
 
 pub(crate) fn networks() -> Vec<crate::Model> {
@@ -52,5 +59,6 @@ pub(crate) fn networks() -> Vec<crate::Model> {
         crate::model(metric::pair()),
         crate::model(attention::next()),
         crate::model(signals::cost()),
+        crate::model(signals::back()),
     ]
 }

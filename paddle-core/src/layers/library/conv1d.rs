@@ -1,10 +1,12 @@
-/// Filters along signals: `[_, channels, length]` gives `[_, filters, length]`, as many as windows fit. With parameters `w`,
-/// `[filters, channels / groups, 1, size]`, and `b`.
+/// Filters along signals: `[_, channels, length]` gives `[_, filters, length]`, as many as windows fit. With parameters
+/// `flat.w`, `[filters, channels / groups, 1, size]`, and `flat.b`.
 ///
 /// * `x`: the signals.
 /// * `filters`, `size`: how many filters, and how long a window is.
 /// * `stride`: how far one window is from the next.
 /// * `padding`: how many zeros are put in front of and behind the signals.
+/// * `causal`: whether as many zeros more are put in front of the signals as a window reaches back: then a result depends on no
+///   later element, and there are as many results as elements.
 /// * `dilation`: how far apart the elements of a window are.
 /// * `groups`: into how many groups of channels, each with filters of its own.
 /// * `bias`: whether there is one.
@@ -15,13 +17,16 @@ pub fn conv1d(
     size: usize,
     #[default = 1] stride: usize,
     #[default = 0] padding: usize,
+    #[default = false] causal: bool,
     #[default = 1] dilation: usize,
     #[default = 1] groups: usize,
     #[default = true] bias: bool,
     #[default = identity] act: Activation,
 ) -> _ {
+    let line = unsqueeze(x, 2);
+    let before = if causal { pad(line, [0, 0, 0, 0, dilation * (size - 1), 0]) } else { line };
     let flat = conv2d(
-        unsqueeze(x, 2),
+        before,
         filters,
         [1, size],
         stride = [1, stride],
