@@ -254,13 +254,9 @@ impl Batch {
 
     /// Whether products with one right factor are faster once it is packed. Few rows read it where it is, if its rows are rows in memory.
     fn repays_packing(&self, machine: &Machine) -> bool {
-        const FEW: usize = 16;
         let Matmul { m, n, trans_a, trans_b, .. } = self.product;
-        self.axes == 0
-            && !trans_a
-            && m > if trans_b { 1 } else { FEW }
-            && n > 1
-            && !machine.multiplier.is_matrixmultiply(m, n)
+        let few = if trans_b { 1 } else { 16 };
+        self.axes == 0 && !trans_a && m > few && n > 1 && !machine.multiplier.is_matrixmultiply(m, n)
     }
 
     fn run_packed<T: Float>(
