@@ -22,20 +22,21 @@ const DEPTH: usize = 1024;
 /// Packing pays from so many elements in a row on.
 const LONG: usize = 128;
 
+/// Room for a part of a factor.
 #[repr(align(64))]
-struct Packed<const STEP: usize>(
+struct Room<const STEP: usize>(
     #[allow(dead_code, reason = "written and read through its pointer")] MaybeUninit<[[u8; STEP]; DEPTH]>,
 );
 
 impl Matmul {
-    /// Whether rows of the left factor are packed.
+    /// Whether parts of both factors are packed.
     pub(super) fn packs_parts(&self) -> bool {
         self.trans_a && self.k >= LONG && self.m >= 2 * ROWS && self.n >= COLUMNS
     }
 }
 
 impl Grid {
-    /// For a product that packs rows of its left factor: few columns, and as many rows as leave something to do for all threads.
+    /// For a product that packs parts of its factors: few columns, and as many rows as leave something to do for all threads.
     pub(super) fn of_packed_parts(m: usize, n: usize, threads: usize) -> Grid {
         let (bands, across) = (m.div_ceil(ROWS), n.div_ceil(COLUMNS));
         let most = if threads == 1 { bands } else { bands * across / (2 * threads) };
@@ -45,7 +46,7 @@ impl Grid {
 }
 
 impl<T: Factor> Product<T, Operand<T>> {
-    /// Computes a tile of C on this thread, of whose rows of A parts are packed, one behind the other.
+    /// Computes a tile of C on this thread, part by part.
     ///
     /// # Safety
     /// As for [`compute`](Product::compute); the tile is one of [`Grid::of_packed_parts`].
@@ -53,7 +54,7 @@ impl<T: Factor> Product<T, Operand<T>> {
     #[inline(never)]
     pub(super) unsafe fn compute_in_parts(&self, isa: Isa, rows: Range<usize>, columns: Range<usize>) {
         let mut memory =
-            (Packed::<LEFT_STEP>(MaybeUninit::uninit()), Packed::<RIGHT_STEP>(MaybeUninit::uninit()));
+            (Room::<LEFT_STEP>(MaybeUninit::uninit()), Room::<RIGHT_STEP>(MaybeUninit::uninit()));
         let (left, right) = ((&raw mut memory.0).cast::<T>(), (&raw mut memory.1).cast::<T>());
         let parts = self.k.div_ceil(DEPTH / size_of::<T>());
         let depth = self.k.div_ceil(parts);
