@@ -104,17 +104,20 @@ impl<const FUSED: bool> Real for Fast<FUSED> {
         trunc = x.towards_zero::<FUSED>(),
         sqrt = x.sqrt(),
         exp = single::exp::<FUSED>(x),
+        exp_negative = single::exp_negative::<FUSED>(x),
+        exp_m1 = single::exp_m1::<FUSED>(x),
         ln = single::ln::<FUSED>(x),
         tanh = single::tanh::<FUSED>(x),
         softplus = single::softplus::<FUSED>(x),
         silu = single::silu::<FUSED>(x),
+        mish = single::mish::<FUSED>(x),
+        gelu_tanh = if FUSED { single::gelu_tanh(x) } else { Wide::<FUSED>(x.into()).gelu_tanh().0 as f32 },
         gelu = normal::gelu::<FUSED>(x),
         gelu_slope = normal::gelu_slope::<FUSED>(x),
     }
 
     wide! {
-        exp_m1, ln_1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, erf, erfc, mish,
-        gelu_tanh, ln_gamma, digamma, trigamma, erf_inv,
+        ln_1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, erf, erfc, ln_gamma, digamma, trigamma, erf_inv,
     }
 }
 

@@ -83,7 +83,7 @@ macro_rules! with_functions {
 
             /// The error function, `2/√π ∫₀ˣ exp(-t²) dt`.
             function erf Erf [ROUNDING, ACCUMULATING] in (-3.0, 3.0);
-                |x| x.erf(), slope X |x| T::of(FRAC_2_SQRT_PI) * (-x * x).exp();
+                |x| x.erf(), slope X |x| T::of(FRAC_2_SQRT_PI) * (-x * x).exp_negative();
 
             /// The inverse of the error function; infinite at -1 and 1, and not a number beyond.
             function erfinv ErfInv [ACCUMULATING, ACCUMULATING] in (-0.9, 0.9);

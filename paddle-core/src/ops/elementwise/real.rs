@@ -120,17 +120,23 @@ pub trait Real:
         Self::of(1.0) / self.sqrt()
     }
 
+    /// `e` to the power of `self`, which is not above 0. What is below the least normal number may be 0.
+    #[inline(always)]
+    fn exp_negative(self) -> Self {
+        self.exp()
+    }
+
     /// `1 / (1 + e⁻ˣ)`.
     #[inline(always)]
     fn sigmoid(self) -> Self {
-        let small = (-self.abs()).exp();
+        let small = (-self.abs()).exp_negative();
         Self::select(self.at_least(Self::of(0.0)), Self::of(1.0), small) / (Self::of(1.0) + small)
     }
 
     /// `sigmoid(x)` and `sigmoid(-x)`, by one division. Each is rounded once more than a sigmoid by itself.
     #[inline(always)]
     fn sigmoids(self) -> [Self; 2] {
-        let small = (-self.abs()).exp();
+        let small = (-self.abs()).exp_negative();
         let larger = Self::of(1.0) / (Self::of(1.0) + small);
         let (smaller, is_positive) = (small * larger, self.at_least(Self::of(0.0)));
         [Self::select(is_positive, larger, smaller), Self::select(is_positive, smaller, larger)]
@@ -139,7 +145,7 @@ pub trait Real:
     /// `ln(1 + eˣ)`.
     #[inline(always)]
     fn softplus(self) -> Self {
-        self.max(Self::of(0.0)) + (-self.abs()).exp().ln_1p()
+        self.max(Self::of(0.0)) + (-self.abs()).exp_negative().ln_1p()
     }
 
     /// `ln(sigmoid(x))`.
@@ -174,7 +180,8 @@ pub trait Real:
     /// at infinities, as `∞ · 0`.
     #[inline(always)]
     fn gelu_slope(self) -> Self {
-        let density = Self::of(0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2) * (Self::of(-0.5) * self * self).exp();
+        let density =
+            Self::of(0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2) * (Self::of(-0.5) * self * self).exp_negative();
         Self::of(0.5) * (self * Self::of(-FRAC_1_SQRT_2)).erfc() + self * density
     }
 

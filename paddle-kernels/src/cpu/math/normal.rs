@@ -1,13 +1,16 @@
 //! The normal distribution in the arithmetic of `f32`, and the functions that consist of it. One exponential is all that they
 //! need: the rest are polynomials.
 
-use super::single::{exp_parts, polynomial};
+use super::single::{lifted_exp, polynomial};
 use crate::cpu::isa::fma;
 
 /// Up to here the distribution function is computed from its middle, and beyond, from its end.
 const MIDDLE: f32 = 1.0;
 /// From here on, the density is 0.
 const END: f32 = 15.0;
+/// With it, the power of every number up to [`END`] is normal.
+const LIFT: u32 = 40;
+const DROP: f32 = 1.0 / (1u64 << LIFT) as f32;
 
 /// What the distribution function Φ and the density φ consist of, at `x`.
 struct Normal {
@@ -15,16 +18,15 @@ struct Normal {
     slope: f32,
     /// `Φ(-|x|) / exp(-x²/2)`, for |x| from [`MIDDLE`] on.
     ratio: f32,
-    /// `exp(-x²/2)`, as `(1 + less) · a · b`.
-    power: (f32, [f32; 2]),
+    /// `exp(-x²/2)`, times 2 to the power of [`LIFT`].
+    power: f32,
 }
 
 impl Normal {
     /// `y · exp(-x²/2)`. The power may be so small that it has few digits, so it is not computed by itself.
     #[inline(always)]
-    fn times_power<const FUSED: bool>(&self, y: f32) -> f32 {
-        let (less, [a, b]) = self.power;
-        fma::<FUSED>(y, less, y) * a * b
+    fn times_power(&self, y: f32) -> f32 {
+        y * self.power * DROP
     }
 }
 
@@ -65,16 +67,16 @@ fn normal<const FUSED: bool>(x: f32) -> Normal {
         let short = f32::from_bits(size.to_bits() & !0xfff);
         (short * short - square) + (size + short) * (size - short)
     };
-    let (less, [a, b]) = exp_parts::<FUSED>(-0.5 * square, -0.5 * rest);
-    Normal { slope, ratio, power: (less, [if x.abs() < END { a } else { 0.0 }, b]) }
+    let power = lifted_exp::<FUSED, LIFT>(-0.5 * square, -0.5 * rest);
+    Normal { slope, ratio, power: if x.abs() < END { power } else { 0.0 } }
 }
 
 /// `x · Φ(x)`.
 #[inline(always)]
 pub(in crate::cpu) fn gelu<const FUSED: bool>(x: f32) -> f32 {
     let normal = normal::<FUSED>(x);
-    let below = normal.times_power::<FUSED>(x * normal.ratio);
-    let far = if x < 0.0 { below } else { x * (1.0 - normal.times_power::<FUSED>(normal.ratio)) };
+    let below = normal.times_power(x * normal.ratio);
+    let far = if x < 0.0 { below } else { x * (1.0 - normal.times_power(normal.ratio)) };
     if x.abs() < MIDDLE { x * fma::<FUSED>(x, normal.slope, 0.5) } else { far }
 }
 
@@ -84,8 +86,8 @@ pub(in crate::cpu) fn gelu_slope<const FUSED: bool>(x: f32) -> f32 {
     /// 1/√2π
     const DENSITY: f32 = 0.398_942_3;
     let normal = normal::<FUSED>(x);
-    let below = normal.times_power::<FUSED>(fma::<FUSED>(-DENSITY, x.abs(), normal.ratio));
+    let below = normal.times_power(fma::<FUSED>(-DENSITY, x.abs(), normal.ratio));
     let far = if x < 0.0 { below } else { 1.0 - below };
-    let near = fma::<FUSED>(x, normal.slope + normal.times_power::<FUSED>(DENSITY), 0.5);
+    let near = fma::<FUSED>(x, normal.slope + normal.times_power(DENSITY), 0.5);
     if x.abs() < MIDDLE { near } else { far }
 }

@@ -6,7 +6,7 @@
 //! The polynomials of `exp`, `ln` and `tanh` are those of the Cephes library (S. Moshier, `expf`, `logf`, `tanhf`); the others
 //! were fitted like those of [`math`](super).
 
-use std::f32::consts::LOG2_E;
+use std::f32::consts::{LN_2, LOG2_E};
 
 use crate::cpu::isa::fma;
 
@@ -27,64 +27,152 @@ pub(super) fn polynomial<const FUSED: bool, const N: usize>(x: f32, coefficients
     value
 }
 
-/// 2ⁿ, for the exponent `n` of a normal number.
-#[inline(always)]
-fn power_of_two(n: i32) -> f32 {
-    f32::from_bits((n.wrapping_add(BIAS) as u32) << MANTISSA_BITS)
-}
-
 /// eˣ.
 #[inline(always)]
 pub(in crate::cpu) fn exp<const FUSED: bool>(x: f32) -> f32 {
-    // Powers of smaller numbers round to 0: ln 2⁻¹⁵⁰.
-    const ROUNDS_TO_NOTHING: f32 = -103.972_08;
-    let (less, [a, b]) = exp_parts::<FUSED>(x, 0.0);
-    // Such a rounding takes processors a hundred times as long as a product with 0, and a softmax of masked elements has many.
-    let b = if x < ROUNDS_TO_NOTHING { 0.0 } else { b };
-    (less + 1.0) * a * b
+    // The power of two may be too large or too small to be a normal number. So it is computed times a power of two that is known.
+    let (bias, factor) = if x < 0.0 { (BIAS + 32, 1.0 / (1u64 << 32) as f32) } else { (BIAS - 1, 2.0) };
+    let bias = bias as f32;
+    // Below the one, the power of two is 0; above the other, infinite. `clamp` keeps NaN.
+    let parts = Parts::of_exp::<FUSED>(x.clamp(-(BIAS + 32) as f32 * LN_2, 89.5), -0.0, bias);
+    parts.value::<FUSED>() * parts.power * factor
 }
 
-/// e to the power of `x + rest`, where the rest is as small as a rounding error of `x`: the power is `(1 + less) · a · b`, with
-/// powers of two `a` and `b`. There are two of them, since their product may be too large or too small to be a normal number.
+/// eˣ of a number up to 0; below the least normal number the result is 0. This takes half the instructions of [`exp`], and is all that
+/// sigmoids and softmaxes need.
 #[inline(always)]
-pub(super) fn exp_parts<const FUSED: bool>(x: f32, rest: f32) -> (f32, [f32; 2]) {
-    /// Adding this to a small number rounds it to an integer, which is then in the low bits of the sum. A cast would
-    /// saturate, which the compiler cannot vectorise well.
-    const ROUND: f32 = 12_582_912.0;
-    // Beyond these the result is 0 or infinite, also if it is multiplied by a number up to 1000; `clamp` keeps NaN.
-    let x = x.clamp(-112.0, 89.0);
-    let rounded = fma::<FUSED>(x, LOG2_E, ROUND);
-    let n = rounded - ROUND;
-    let rest = fma::<FUSED>(n, -LN_2_LOW, fma::<FUSED>(n, -LN_2_HIGH, x)) + rest;
-    let tail = polynomial::<FUSED, 6>(
-        rest,
-        [1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 5e-1],
-    );
-    let less = fma::<FUSED>(tail, rest * rest, rest);
-    let n = (rounded.to_bits() as i32).wrapping_sub(ROUND.to_bits() as i32);
-    let half = n >> 1;
-    (less, [power_of_two(half), power_of_two(n.wrapping_sub(half))])
+pub(in crate::cpu) fn exp_negative<const FUSED: bool>(x: f32) -> f32 {
+    lifted_exp::<FUSED, 0>(x, -0.0)
+}
+
+/// e to the power of `x + rest`, times 2 to the power of `LIFT`: of an `x` for which that is a number, as up to 0, and a rest as small as a rounding error of it.
+/// What is below the least normal number is 0. So no digit of a product with the power is lost if it is divided by 2 to the power
+/// of `LIFT` at the end.
+#[inline(always)]
+pub(super) fn lifted_exp<const FUSED: bool, const LIFT: u32>(x: f32, rest: f32) -> f32 {
+    let bias = (BIAS as u32 + LIFT) as f32;
+    // From here on, the exponent of the power is that of 0. The comparison keeps NaN.
+    let lowest = -bias * LN_2;
+    let x = if x < lowest { lowest } else { x };
+    let parts = Parts::of_exp::<FUSED>(x, rest, bias);
+    parts.value::<FUSED>() * parts.power
+}
+
+/// e to a power, as `(1 + rest + tail · rest²)` times a power of two.
+struct Parts {
+    rest: f32,
+    tail: f32,
+    power: f32,
+}
+
+impl Parts {
+    /// e to the power of `x + rest`. The exponent of the power of two has this bias, and is from 0 to 255 then: the first gives 0 and the
+    /// last infinity. The rest is as small as a rounding error of `x`; without one it is -0, whose addition compilers leave out.
+    #[inline(always)]
+    fn of_exp<const FUSED: bool>(x: f32, rest: f32, bias: f32) -> Self {
+        /// Adding this to a small number rounds it to an integer, which is then in the low bits of the sum. A cast would
+        /// saturate, which the compiler cannot vectorise well.
+        const ROUND: f32 = 12_582_912.0;
+        let round = ROUND + bias;
+        let rounded = fma::<FUSED>(x, LOG2_E, round);
+        let n = rounded - round;
+        let rest = fma::<FUSED>(n, -LN_2_LOW, fma::<FUSED>(n, -LN_2_HIGH, x)) + rest;
+        let tail = polynomial::<FUSED, 5>(
+            rest,
+            [1.381_443_5e-3, 8.368_797e-3, 4.166_839_6e-2, 1.666_652e-1, 4.999_999_4e-1],
+        );
+        // The other bits are shifted out.
+        Parts { rest, tail, power: f32::from_bits(rounded.to_bits() << MANTISSA_BITS) }
+    }
+
+    /// The factor of the power of two.
+    #[inline(always)]
+    fn value<const FUSED: bool>(&self) -> f32 {
+        if FUSED {
+            polynomial::<FUSED, 3>(self.rest, [self.tail, 1.0, 1.0])
+        } else {
+            // One operation more, and less of it is rounded.
+            self.less::<FUSED>() + 1.0
+        }
+    }
+
+    /// The factor of the power of two, less 1.
+    #[inline(always)]
+    fn less<const FUSED: bool>(&self) -> f32 {
+        fma::<FUSED>(self.tail, self.rest * self.rest, self.rest)
+    }
+}
+
+/// `eˣ - 1`.
+#[inline(always)]
+pub(in crate::cpu) fn exp_m1<const FUSED: bool>(x: f32) -> f32 {
+    // Below the one, the result rounds to -1; above the other, it is infinite. `clamp` keeps NaN.
+    let parts = Parts::of_exp::<FUSED>(x.clamp(-30.0, 89.0), -0.0, (BIAS - 1) as f32);
+    // The power of two may be too large to be a number; half of it is not.
+    (2.0 * fma::<FUSED>(parts.power, parts.less::<FUSED>(), parts.power - 0.5)).copysign(x)
+}
+
+/// What lifts the powers in products with them: each power is normal whose product with its argument does not round to 0.
+const LIFT: u32 = 32;
+const DROP: f32 = 1.0 / (1u64 << LIFT) as f32;
+
+/// `x / (1 + e⁻ʸ)`, for a `y` of the sign of `x`, by the lifted power of `-|y|`.
+#[inline(always)]
+fn gated<const FUSED: bool>(x: f32, power: f32) -> f32 {
+    let above = x / fma::<FUSED>(power, DROP, 1.0);
+    if x < 0.0 { above * power * DROP } else { above }
 }
 
 /// `x / (1 + e⁻ˣ)`.
 #[inline(always)]
 pub(in crate::cpu) fn silu<const FUSED: bool>(x: f32) -> f32 {
-    // The results of smaller numbers round to 0; see `exp`.
-    const ROUNDS_TO_NOTHING: f32 = -109.0;
-    let (less, [a, b]) = exp_parts::<FUSED>(-x.abs(), 0.0);
-    let b = if x < ROUNDS_TO_NOTHING { 0.0 } else { b };
-    let above = x / ((less + 1.0) * a * b + 1.0);
-    // The power may be so small that it has few digits, so it is not computed by itself.
-    let part = above * a;
-    let below = (fma::<FUSED>(part, less, part) * b).copysign(x);
-    if x < 0.0 { below } else { above }
+    gated::<FUSED>(x, lifted_exp::<FUSED, LIFT>(-x.abs(), -0.0))
+}
+
+/// `x · tanh(ln(1 + eˣ))`.
+#[inline(always)]
+pub(in crate::cpu) fn mish<const FUSED: bool>(x: f32) -> f32 {
+    // From here on, the factor rounds to 1.
+    const ALL: f32 = 20.0;
+    let power = lifted_exp::<FUSED, LIFT>(x, -0.0);
+    let e = power * DROP;
+    // The factor is n / (n + 2), for n = e (e + 2). The power may be so small that it has few digits, so it comes last.
+    let part = x * ((e + 2.0) / fma::<FUSED>(e, e + 2.0, 2.0)) * power * DROP;
+    if x > ALL { x } else { part }
+}
+
+/// `x / (1 + exp(-√(8/π) (x + 0.044715 x³)))`, where multiply-add is one instruction.
+#[inline(always)]
+pub(in crate::cpu) fn gelu_tanh(x: f32) -> f32 {
+    const FUSED: bool = true;
+    // √(8/π), and its product with 0.044715. The exponential magnifies errors of its argument, so each has a second part.
+    const LINEAR: [f32; 2] = in_parts(1.595_769_121_605_730_8);
+    const CUBIC: [f32; 2] = in_parts(0.071_354_816_272_600_25);
+    // From here on, the exponential rounds to 0; the comparison keeps NaN.
+    let size = if x.abs() > 12.0 { 12.0 } else { x.abs() };
+    let square = size * size;
+    let square_rest = size.mul_add(size, -square);
+    let cubic = CUBIC[0] * square;
+    let cubic_rest = CUBIC[0].mul_add(square, -cubic) + CUBIC[0].mul_add(square_rest, CUBIC[1] * square);
+    let slope = LINEAR[0] + cubic;
+    let of_cubic = slope - LINEAR[0];
+    let slope_rest = (LINEAR[0] - (slope - of_cubic)) + (cubic - of_cubic) + (cubic_rest + LINEAR[1]);
+    let y = size * slope;
+    let y_rest = size.mul_add(slope_rest, size.mul_add(slope, -y));
+    gated::<FUSED>(x, lifted_exp::<FUSED, LIFT>(-y, -y_rest))
+}
+
+/// A constant as the nearest number, and what is left of it.
+const fn in_parts(constant: f64) -> [f32; 2] {
+    let nearest = constant as f32;
+    [nearest, (constant - nearest as f64) as f32]
 }
 
 /// `ln(1 + eˣ)`.
 #[inline(always)]
 pub(in crate::cpu) fn softplus<const FUSED: bool>(x: f32) -> f32 {
     // Of a negative number: eˣ is at most 1, and no digit of it is lost, as there is no sum.
-    let e = exp::<FUSED>(-x.abs());
+    let e = exp_negative::<FUSED>(-x.abs());
     let above = e * polynomial::<FUSED, 10>(
         e,
         [
@@ -149,6 +237,7 @@ pub(in crate::cpu) fn tanh<const FUSED: bool>(x: f32) -> f32 {
         [-5.704_988_7e-3, 2.063_909e-2, -5.373_971_6e-2, 1.333_144_2e-1, -3.333_328e-1],
     );
     let near_zero = fma::<FUSED>(tail * square, size, size);
-    let elsewhere = 1.0 - 2.0 / (exp::<FUSED>(2.0 * size) + 1.0);
+    let power = exp_negative::<FUSED>(-2.0 * size);
+    let elsewhere = fma::<FUSED>(-2.0 * power, 1.0 / (power + 1.0), 1.0);
     (if size < 0.625 { near_zero } else { elsewhere }).copysign(x)
 }

@@ -11,7 +11,7 @@ use super::softmax::softmax_rows;
 use crate::cpu::along_axis::product;
 use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
-use crate::cpu::number::{Float, exp};
+use crate::cpu::number::{Float, exp_negative};
 use crate::cpu::operands::Operands;
 use crate::cpu::sequence_pieces::{sequences, sequences_of_piece};
 use crate::cpu::sum::{LANES, sum_columns, sum_rows};
@@ -83,7 +83,7 @@ fn columns<const FUSED: bool, T: Float>(isa: Isa, width: usize, x: &[T], out: &m
         }
         for (out, x) in out.chunks_mut(width).zip(x.chunks(width)) {
             for ((out, x), top) in out.iter_mut().zip(&x[..columns]).zip(&top) {
-                *out = exp::<FUSED, T>(*x - *top);
+                *out = exp_negative::<FUSED, T>(*x - *top);
             }
         }
         let mut factors = sum_rows(isa, out, width, count, columns);
@@ -114,7 +114,7 @@ fn narrow<const FUSED: bool, T: Float>(isa: Isa, width: usize, x: &[T], out: &mu
             *out = *x - *top;
         }
     }
-    out.iter_mut().for_each(|out| *out = exp::<FUSED, T>(*out));
+    out.iter_mut().for_each(|out| *out = exp_negative::<FUSED, T>(*out));
     lanes = sum_columns(isa, out, width);
     let (factors, others) = lanes[..round].split_at_mut(width);
     factors.iter_mut().for_each(|sum| *sum = T::of(1.0) / *sum);

@@ -8,7 +8,7 @@ use paddle_core::plan::{Extent, KernelError, Unsupported};
 use super::Compile;
 use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
-use crate::cpu::number::{Float, exp};
+use crate::cpu::number::{Float, exp_negative};
 use crate::cpu::operands::Operands;
 use crate::cpu::pieces::pieces;
 use crate::cpu::sum::sum;
@@ -110,7 +110,7 @@ dispatch! {
 #[inline(always)]
 pub(super) fn softmax_rows<const FUSED: bool, T: Float>(isa: Isa, classes: usize, x: &[T], out: &mut [T]) {
     shift(classes, x, out);
-    out.iter_mut().for_each(|out| *out = exp::<FUSED, T>(*out));
+    out.iter_mut().for_each(|out| *out = exp_negative::<FUSED, T>(*out));
     for out in out.chunks_exact_mut(classes) {
         let factor = T::of(1.0) / sum(isa, out);
         out.iter_mut().for_each(|out| *out *= factor);

@@ -10,7 +10,7 @@ use super::cross_entropy::{Labels, Read};
 use super::softmax::{rows_of_piece, shift};
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
-use crate::cpu::number::{Float, exp, ln};
+use crate::cpu::number::{Float, exp_negative, ln};
 use crate::cpu::operands::Operands;
 use crate::cpu::pieces::{pairs, pieces};
 use crate::cpu::sum::{dot, sum};
@@ -74,7 +74,7 @@ dispatch! {
                 }
             }
         }
-        softmax.iter_mut().for_each(|softmax| *softmax = exp::<FUSED, T>(*softmax));
+        softmax.iter_mut().for_each(|softmax| *softmax = exp_negative::<FUSED, T>(*softmax));
         // Logarithms are computed for many sums at a time.
         let mut sums = [T::ZERO; ROWS];
         let chunks = softmax.chunks_mut(ROWS * classes).zip(loss.chunks_mut(ROWS));

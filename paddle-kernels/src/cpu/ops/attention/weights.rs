@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Part;
 use crate::cpu::isa::dispatch;
-use crate::cpu::number::{Float, exp, ln};
+use crate::cpu::number::{Float, exp_negative, ln};
 use crate::cpu::ops::softmax::{larger, largest};
 
 /// A row has a multiple of this many elements, so that vector code leaves no rest.
@@ -26,8 +26,8 @@ dispatch! {
             *top = new;
             row.iter_mut().for_each(|score| *score -= shift);
         }
-        scores.iter_mut().for_each(|score| *score = exp::<FUSED, T>(*score));
-        factors.iter_mut().for_each(|factor| *factor = exp::<FUSED, T>(*factor));
+        scores.iter_mut().for_each(|score| *score = exp_negative::<FUSED, T>(*score));
+        factors.iter_mut().for_each(|factor| *factor = exp_negative::<FUSED, T>(*factor));
         for ((row, sum), factor) in scores.chunks_exact(width).zip(sums).zip(factors) {
             *sum = sum.times_plus::<FUSED>(*factor, sum_of_lanes(row));
         }
@@ -53,7 +53,7 @@ dispatch! {
         for (row, sum) in scores.chunks_exact_mut(width).zip(log_sums) {
             row.iter_mut().for_each(|score| *score -= *sum);
         }
-        scores.iter_mut().for_each(|score| *score = exp::<FUSED, T>(*score));
+        scores.iter_mut().for_each(|score| *score = exp_negative::<FUSED, T>(*score));
     }
 }
 

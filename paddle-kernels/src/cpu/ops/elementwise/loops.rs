@@ -184,7 +184,16 @@ const fn is_wide(class: AccuracyClass) -> bool {
 /// and those in [`math::single`](crate::cpu::math::single).
 const fn is_right_in_f32(kind: UnaryKind) -> bool {
     use UnaryKind::*;
-    matches!(kind, Exp | LeakyRelu | Log | LogSigmoid | Rsqrt | Sigmoid | Softsign | Tanh)
+    matches!(
+        kind,
+        Elu | Exp | ExpM1 | LeakyRelu | Log | LogSigmoid | Rsqrt | Selu | Sigmoid | Silu | Softsign | Tanh
+    )
+}
+
+/// Likewise for slopes.
+const fn slope_is_right_in_f32(kind: UnaryKind) -> bool {
+    use UnaryKind::*;
+    matches!(kind, Elu | LeakyRelu | Log | LogSigmoid | Reciprocal | Selu | Sqrt)
 }
 
 /// The loop of a function; `None` if it is not defined on the element type.
@@ -240,7 +249,7 @@ pub(super) fn unary_grad(kind: UnaryKind, dtype: DType) -> Option<Loop> {
             type To = T;
             #[inline(always)]
             fn apply<const FUSED: bool>(saved: T, grad: T, with: Coefficients) -> T {
-                if const { is_wide(K.accuracy().1) } {
+                if const { is_wide(K.accuracy().1) && !slope_is_right_in_f32(K) } {
                     T::rounded::<FUSED>(K.derivative(saved.wide::<FUSED>(), with) * grad.wide::<FUSED>())
                 } else {
                     T::plain::<FUSED>(K.derivative(saved.fast::<FUSED>(), with) * grad.fast::<FUSED>())
