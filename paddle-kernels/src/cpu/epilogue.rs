@@ -51,27 +51,32 @@ impl Epilogue {
     ) -> Result<(), E> {
         let all = Operands::new(&self.all, &launch, memories);
         let of_chain = all.of(&self.signature);
-        body(all.finished_by(Finish(Some(&Run::new(&self.chain, machine, &of_chain)))))
+        let run = Run::new(&self.chain, machine, &of_chain);
+        let behind = run.behind_ending();
+        body(all.finished_by(Finish { run: Some(&run), behind_ending: behind.as_ref() }))
     }
 }
 
 /// An epilogue in a launch, or none.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Finish<'a>(Option<&'a Run<'a>>);
+pub(super) struct Finish<'a> {
+    run: Option<&'a Run<'a>>,
+    behind_ending: Option<&'a Run<'a>>,
+}
 
 impl<'a> Finish<'a> {
     /// The epilogue for a kernel that computes endings in registers: the ending, and what is left otherwise. The channels of
     /// the kernel's result are its fastest axis.
     pub(super) fn in_registers<T: Float>(self) -> (InRegisters<T>, Finish<'a>) {
-        match self.0.and_then(Run::ending) {
-            Some(ending) => (ending, Finish::default()),
+        match self.run.and_then(Run::ending) {
+            Some(ending) => (ending, Finish { run: self.behind_ending, behind_ending: None }),
             None => (InRegisters::NONE, self),
         }
     }
 
     /// Whether there is no epilogue.
     pub(super) fn is_none(self) -> bool {
-        self.0.is_none()
+        self.run.is_none()
     }
 
     /// Computes the epilogue of some elements of the result, counted in their order in memory. They are final, and no other
@@ -81,7 +86,7 @@ impl<'a> Finish<'a> {
     /// `result` is valid for reading and writing these elements.
     #[allow(unsafe_code, reason = "reads and writes the result through its pointer")]
     pub(super) unsafe fn part<T>(self, result: *mut T, part: Range<usize>) {
-        if let Some(run) = self.0.filter(|_| !part.is_empty()) {
+        if let Some(run) = self.run.filter(|_| !part.is_empty()) {
             // SAFETY: the caller's.
             unsafe { run.chunk(result.cast(), part) }
         }
@@ -98,7 +103,7 @@ impl<'a> Finish<'a> {
     /// Computes the epilogue of the whole result.
     #[allow(unsafe_code, reason = "threads share the result")]
     pub(super) fn all<T: Sync>(self, team: &Team, result: &mut [T]) {
-        let Some(run) = self.0 else { return };
+        let Some(run) = self.run else { return };
         let (count, result) = (result.len(), Shared(result.as_mut_ptr()));
         run.in_chunks(team, count, &|part| {
             // SAFETY: the elements are borrowed exclusively, and parts do not overlap.

@@ -88,7 +88,7 @@ const BODIES: [Body; 17] = [
 ];
 
 /// The chains: operators behind `y`, the result of the body. `TYPE` stands for its type.
-const CHAINS: [&str; 8] = [
+const CHAINS: [&str; 10] = [
     "a: TYPE = elementwise_mul(y, factor) b: TYPE = elementwise_add(a, shift) z: TYPE = relu(b)",
     "a: TYPE = elementwise_add(y, shift) b: TYPE = elementwise_add(other, a) z: TYPE = relu6(b)",
     "a: TYPE = elementwise_add(y, other) z: TYPE = relu(a)",
@@ -97,6 +97,8 @@ const CHAINS: [&str; 8] = [
     "a: TYPE = tanh(y) b: TYPE = elementwise_mul(a, y) z: TYPE = elementwise_sub(b, shift)",
     "a: TYPE = relu(y) b: TYPE = elementwise_add(a, shift) z: TYPE = relu(b)",
     "a: TYPE = elementwise_add(shift, y) b: TYPE = swish(a) z: TYPE = elementwise_mul(b, factor)",
+    "a: TYPE = elementwise_mul(y, factor) b: TYPE = elementwise_add(a, shift) c: TYPE = tanh(b) z: TYPE = elementwise_mul(c, b)",
+    "a: TYPE = elementwise_mul(y, factor) b: TYPE = elementwise_add(a, shift) c: TYPE = swish(b) z: TYPE = elementwise_add(c, a)",
 ];
 
 /// The program of a body and a chain. With `is_kept`, the result of the body is an output, too.

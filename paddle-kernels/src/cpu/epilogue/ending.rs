@@ -1,5 +1,5 @@
 //! Endings: epilogues that a kernel computes in registers, in front of storing its result. They are what stands behind
-//! convolutions most often: a factor and a shift for each channel, another value, and a bound.
+//! convolutions most often: a factor and a shift for each channel, another value, and a bound. An epilogue may begin with one.
 #![allow(unsafe_code, reason = "computes with vectors")]
 
 use std::ptr::null;
@@ -28,58 +28,71 @@ pub(in crate::cpu) struct Ending<O, B> {
 pub(in crate::cpu) type Pattern = Ending<Option<usize>, Option<f64>>;
 
 impl Pattern {
-    /// The ending that the epilogue of a group is, if it is one. `result` is that of the body. Types are as in memory, where
-    /// channels are the last axis.
-    pub(in crate::cpu) fn find(group: &Group, result: Operand) -> Option<Pattern> {
+    /// The ending with which the epilogue of a group begins, if it does, and the number of operators that it has. `result` is that
+    /// of the body. Types are as in memory, where channels are the last axis.
+    pub(in crate::cpu) fn find(group: &Group, result: Operand) -> Option<(Pattern, usize)> {
+        let mut found = None;
         let mut ending = Ending { factor: None, shift: None, other: None, is_positive: false, bound: None };
         let mut value = result;
-        let shape = &group.ty(result).shape;
-        for op in &group.epilogue {
-            // Every value but the last is read by the next operator alone.
-            let GroupOp { inputs, outputs, .. } = op;
-            let [next] = outputs[..] else { return None };
-            let is_begun = ending.other.is_some() || ending.is_positive;
-            match (&op.op, &inputs[..]) {
-                (Op::Binary(Binary { kind: BinaryKind::Mul }), &[a, Operand::Input(b)])
-                    if a == value && !is_begun && ending.factor.is_none() && ending.shift.is_none() =>
-                {
-                    ending.factor = Some(b).filter(|&b| is_of_channels(&group.inputs[b], shape));
-                    ending.factor?;
-                }
-                (Op::Binary(Binary { kind: BinaryKind::Add }), &[a, b]) => {
-                    let (Operand::Input(with), of) = (if a == value { (b, a) } else { (a, b) }) else {
-                        return None;
-                    };
-                    if of != value || ending.is_positive {
-                        return None;
-                    }
-                    let ty = &group.inputs[with];
-                    if !is_begun && ending.shift.is_none() && is_of_channels(ty, shape) {
-                        ending.shift = Some(with);
-                    } else if ending.other.is_none() && ty.shape == *shape {
-                        ending.other = Some(with);
-                    } else {
-                        return None;
-                    }
-                }
-                (Op::Unary(Unary { kind: UnaryKind::Relu, .. }), &[a])
-                    if a == value && !ending.is_positive =>
-                {
-                    ending.is_positive = true;
-                }
-                (Op::Unary(Unary { kind: UnaryKind::Relu6, coefficients }), &[a])
-                    if a == value && !ending.is_positive =>
-                {
-                    (ending.is_positive, ending.bound) = (true, Some(coefficients[0]));
-                }
-                _ => return None,
+        for (i, op) in group.epilogue.iter().enumerate() {
+            // A value in between stays inside: the next operator alone reads it.
+            let behind = &group.epilogue[i + 1..];
+            let stays = |value| {
+                matches!(value, Operand::Temporary(_)) && behind.iter().all(|op| !op.inputs.contains(&value))
+            };
+            let (Some((longer, next)), true) = (ending.followed_by(group, value, op), stays(value)) else {
+                break;
+            };
+            (ending, value) = (longer, next);
+            // The rest begins with a value that is nowhere but in the result of the body.
+            if behind.is_empty() || matches!(value, Operand::Temporary(_)) {
+                found = Some((ending, i + 1));
             }
-            value = next;
         }
-        // The values in between stay inside.
-        let inner = group.epilogue.iter().rev().skip(1).flat_map(|op| &op.outputs);
-        let is_inner = |operand: &Operand| matches!(operand, Operand::Temporary(_));
-        (is_inner(&result) && inner.into_iter().all(is_inner)).then_some(ending)
+        found
+    }
+
+    /// The ending and one more operator, which reads its value, and the operator's result; `None` if that is no ending.
+    fn followed_by(mut self, group: &Group, value: Operand, op: &GroupOp) -> Option<(Pattern, Operand)> {
+        let ending = &mut self;
+        let shape = &group.ty(value).shape;
+        let GroupOp { inputs, outputs, .. } = op;
+        let [next] = outputs[..] else { return None };
+        let is_begun = ending.other.is_some() || ending.is_positive;
+        match (&op.op, &inputs[..]) {
+            (Op::Binary(Binary { kind: BinaryKind::Mul }), &[a, Operand::Input(b)])
+                if a == value && !is_begun && ending.factor.is_none() && ending.shift.is_none() =>
+            {
+                ending.factor = Some(b).filter(|&b| is_of_channels(&group.inputs[b], shape));
+                ending.factor?;
+            }
+            (Op::Binary(Binary { kind: BinaryKind::Add }), &[a, b]) => {
+                let (Operand::Input(with), of) = (if a == value { (b, a) } else { (a, b) }) else {
+                    return None;
+                };
+                if of != value || ending.is_positive {
+                    return None;
+                }
+                let ty = &group.inputs[with];
+                if !is_begun && ending.shift.is_none() && is_of_channels(ty, shape) {
+                    ending.shift = Some(with);
+                } else if ending.other.is_none() && ty.shape == *shape {
+                    ending.other = Some(with);
+                } else {
+                    return None;
+                }
+            }
+            (Op::Unary(Unary { kind: UnaryKind::Relu, .. }), &[a]) if a == value && !ending.is_positive => {
+                ending.is_positive = true;
+            }
+            (Op::Unary(Unary { kind: UnaryKind::Relu6, coefficients }), &[a])
+                if a == value && !ending.is_positive =>
+            {
+                (ending.is_positive, ending.bound) = (true, Some(coefficients[0]));
+            }
+            _ => return None,
+        }
+        Some((self, next))
     }
 
     /// The ending with other numbers of its operands.

@@ -119,8 +119,8 @@ pub(in crate::cpu) struct Program {
     writes: Vec<OperandType>,
     /// In an epilogue, the operand that is written where the result of the body is.
     landing: Option<usize>,
-    /// The ending that the epilogue is, if it is one. Its operands are numbered among `reads`.
-    ending: Option<Pattern>,
+    /// The ending with which the epilogue begins, and what is left behind it. Their operands are numbered among `reads`.
+    ending: Option<(Pattern, Option<Box<Program>>)>,
     /// Bytes of the widest element.
     widest: usize,
     /// The number of tiles of scratch.
@@ -156,6 +156,19 @@ impl Body for Program {
 }
 
 impl Program {
+    /// The program with other numbers of the operands that it reads: those of another program, which writes the same ones.
+    fn renumbered(mut self, other: &Program, number: impl Fn(usize) -> usize) -> Program {
+        self.spreads.iter_mut().for_each(|spread| spread.read = number(spread.read));
+        self.saved.iter_mut().for_each(|saved| saved.read = number(saved.read));
+        for place in self.steps.iter_mut().flat_map(|step| &mut step.from) {
+            if let Place::Read(read) = place {
+                *read = number(*read);
+            }
+        }
+        self.reads.clone_from(&other.reads);
+        self
+    }
+
     /// The operands that have to be saved, because an output replaces them: one bit for each. Operands beyond the 64th
     /// are always saved.
     fn replaced(&self, operands: &Operands<'_>) -> u64 {
@@ -186,9 +199,16 @@ impl<'a> Run<'a> {
         Run { program, machine, operands, tile, replaced }
     }
 
-    /// The epilogue as an ending, if it is one.
+    /// The ending with which the epilogue begins, if it does.
     pub(in crate::cpu) fn ending<T: Float>(&self) -> Option<InRegisters<T>> {
-        self.program.ending.map(|ending| ending.at(|read| self.operands.read_address(read)))
+        let (ending, _) = self.program.ending.as_ref()?;
+        Some(ending.at(|read| self.operands.read_address(read)))
+    }
+
+    /// What the epilogue has behind that.
+    pub(in crate::cpu) fn behind_ending(&self) -> Option<Run<'a>> {
+        let (_, rest) = self.program.ending.as_ref()?;
+        rest.as_ref().map(|rest| Run::new(rest, self.machine, self.operands))
     }
 
     /// Shares out `count` elements among threads.

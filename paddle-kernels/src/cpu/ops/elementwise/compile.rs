@@ -53,9 +53,24 @@ fn compile_chain(group: &Group, body: Option<(Operand, usize)>) -> Result<(Signa
         }
     }
     let (signature, mut program) = compile_in_memory(&group, body)?;
-    if let Some((result, _)) = body.filter(|_| arranged.is_some()) {
+    if let Some((result, landing)) = body.filter(|_| arranged.is_some()) {
         let read = |input| signature.reads.iter().position(|slot| slot.0 == input);
-        program.ending = Pattern::find(&group, result).map(|ending| ending.renumbered(read));
+        if let Some((ending, count)) = Pattern::find(&group, result) {
+            let rest = match group.epilogue.split_off(count) {
+                rest if rest.is_empty() => None,
+                rest => {
+                    let value = group.epilogue[count - 1].outputs[0];
+                    group.epilogue = rest;
+                    let (of_rest, rest) = compile_in_memory(&group, Some((value, landing)))?;
+                    let number =
+                        |read: usize| signature.reads.iter().position(|slot| slot.0 == of_rest.reads[read].0);
+                    Some(Box::new(
+                        rest.renumbered(&program, |read| number(read).expect("the whole chain reads it")),
+                    ))
+                }
+            };
+            program.ending = Some((ending.renumbered(read), rest));
+        }
     }
     Ok((signature, program))
 }
