@@ -32,9 +32,22 @@ struct Axis {
     taken: Taken,
 }
 
+impl Axis {
+    /// This axis and the next inner one as one axis, if the elements that are taken are a stretch of it.
+    fn with(self, inner: Axis) -> Option<Axis> {
+        let all = inner.taken.first == 0 && inner.taken.stride == 1 && inner.taken.count == inner.size;
+        let Taken { first, count, stride } = self.taken;
+        (all && stride == 1).then(|| Axis {
+            size: self.size * inner.size,
+            taken: Taken { first: first * inner.size, count: count * inner.size, stride },
+        })
+    }
+}
+
 impl Part {
-    /// The elements that are taken along each axis.
-    fn axes(&self, sizes: &[usize]) -> [Axis; MOST_AXES] {
+    /// The elements that are taken along each axis. Neighbouring axes are one where they can be, so that stretches of memory are
+    /// long. Returns the number of axes that are left, too.
+    fn axes(&self, sizes: &[usize]) -> ([Axis; MOST_AXES], usize) {
         let mut axes = [Axis { size: 0, taken: Taken::all(0) }; MOST_AXES];
         for (axis, extent) in axes.iter_mut().zip(&self.whole) {
             let size = extent.get(sizes);
@@ -45,7 +58,17 @@ impl Part {
             axis.taken = bounds.of(axis.size);
             assert_eq!(axis.taken.count, self.part[at].get(sizes), "bounds that are inside");
         }
-        axes
+        let mut left = 0_usize;
+        for at in 0..self.whole.len() {
+            match left.checked_sub(1).and_then(|outer| axes[outer].with(axes[at])) {
+                Some(both) => axes[left - 1] = both,
+                None => {
+                    axes[left] = axes[at];
+                    left += 1;
+                }
+            }
+        }
+        (axes, left)
     }
 }
 
@@ -70,8 +93,8 @@ impl Compile for Slice {
 
 impl<T: Element> Body for Take<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
-        let axes = self.part.axes(operands.sizes());
-        let axes = &axes[..self.part.whole.len()];
+        let (axes, left) = self.part.axes(operands.sizes());
+        let axes = &axes[..left];
         let distance = |axis: usize| axes[axis + 1..].iter().map(|axis| axis.size).product::<usize>();
         let offset = axes.iter().enumerate().map(|(i, axis)| axis.taken.first * distance(i)).sum();
         let view = axes.iter().enumerate().fold(View::at(offset), |view, (i, axis)| {
@@ -128,8 +151,8 @@ fn compile_put(
 
 impl<T: Element> Body for Put<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
-        let axes = self.part.axes(operands.sizes());
-        let [outer @ .., last] = &axes[..self.part.whole.len()] else { return Ok(()) };
+        let (axes, left) = self.part.axes(operands.sizes());
+        let [outer @ .., last] = &axes[..left] else { return Ok(()) };
         let (reads, writes) = operands.split();
         let (part, out) = (reads.get::<T>(0), writes.one::<T>());
         let (size, width) = (last.size.max(1), last.taken.count);
