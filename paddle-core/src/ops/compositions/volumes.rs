@@ -65,6 +65,11 @@ impl Along {
         Along { padding: [missing / 2, missing - missing / 2], ..self }
     }
 
+    /// Whether each element is a window of its own.
+    fn is_of_single_elements(self) -> bool {
+        (self.size, self.stride, self.padding) == (1, 1, [0, 0])
+    }
+
     /// The number of windows along so many elements; `None` if there are none.
     pub(crate) fn windows(self, elements: i64) -> Option<i64> {
         let left = elements + self.padding[0] + self.padding[1] - self.span();
@@ -169,6 +174,12 @@ pub(crate) fn pool3d<E: Emit>(
     let [.., height, width] = &to.ty(slices).dims.clone()[..] else {
         return Ok(Err("it has no volumes"));
     };
+    let volume =
+        |depth| Reshape { dims: of.dims(&[Dim::from(of.channels), depth, height.clone(), width.clone()]) };
+    if !adaptive && along.is_of_single_elements() {
+        // Boxes that are one slice deep are pooled.
+        return Ok(Ok(to.emit(volume(Dim::from(of.depth)).into(), &[slices])?));
+    }
     let Ok(both) = height * width else { return Ok(Err("its volumes are too large")) };
     let none = Along { size: 1, stride: 1, dilation: 1, padding: [0, 0] };
     // Adaptive windows are counted, others measured.
@@ -181,9 +192,7 @@ pub(crate) fn pool3d<E: Emit>(
     let columns = to.emit(Reshape { dims: of.dims(&columns) }.into(), &[slices])?;
     let columns = to.emit(pool(along, beside).into(), &[columns])?;
     let depth = to.ty(columns).dims.iter().rev().nth(1).cloned().unwrap_or(Dim::from(1));
-    let volume = [Dim::from(of.channels), depth, height.clone(), width.clone()];
-    let volume = Reshape { dims: of.dims(&volume) };
-    Ok(Ok(to.emit(volume.into(), &[columns])?))
+    Ok(Ok(to.emit(volume(depth).into(), &[columns])?))
 }
 
 /// The sizes of filters; `None` if they are not known, or have not five dimensions.
