@@ -280,3 +280,47 @@ fn gradients_move_between_channels_and_places() {
     let rows = [net.row([[[0.5, -1.0], [0.25, 1.5]]], 0.5), net.row([[[-0.75, 2.0], [1.0, 0.125]]], -1.0)];
     check_gradients(&net, rows).unwrap();
 }
+
+/// Each pixel has a class, and classes are channels: the losses are those of pixels whose classes are their last axis.
+#[test]
+fn losses_of_pixels_have_classes_along_any_axis() {
+    let net = network!(|x: Tensor<f32, _, 3, 2, 4>,
+                        y: Tensor<i64, _, 2, 4>,
+                        soft: Tensor<f32, _, 3, 2, 4>| {
+        let last = transpose(x, [0, 2, 3, 1]);
+        let expected = transpose(softmax_with_cross_entropy(last, reshape(y, [2, 4, 1])), [0, 3, 1, 2]);
+        let of_shares = softmax_with_cross_entropy(last, transpose(soft, [0, 2, 3, 1]), soft_label = true);
+        (
+            expected,
+            softmax_with_cross_entropy(x, y, axis = 1),
+            softmax_with_cross_entropy(x, reshape(y, [1, 2, 4]), axis = -3),
+            cross_entropy(softmax(x, axis = 1), y, axis = 1),
+            transpose(of_shares, [0, 3, 1, 2]),
+            softmax_with_cross_entropy(x, soft, soft_label = true, axis = 1),
+        )
+    });
+    let count = |n: usize| (0..n).map(move |i| ((i * 7) % 11) as f32 / 4.0 - 1.25);
+    let x = ndarray::Array4::from_shape_vec((2, 3, 2, 4), count(48).collect()).unwrap();
+    let soft = x.mapv(|x| (x + 1.25) / 4.0);
+    let y =
+        ndarray::Array3::from_shape_vec((2, 2, 4), (0..16).map(|i| i * 5 % 3).collect::<Vec<i64>>()).unwrap();
+    let batch = Batch::new(&net).unwrap().with("x", &x).unwrap().with("y", &y).unwrap();
+    let batch = batch.with("soft", &soft).unwrap();
+    let values = infer(&net, &Parameters::create(&net).unwrap(), &batch).unwrap();
+    let [expected, of_ids, of_axis, of_probabilities, expected_soft, of_shares] =
+        [0, 1, 2, 3, 4, 5].map(|at| values.at::<f32>(at).unwrap());
+    assert_eq!(expected.shape(), [2, 1, 2, 4]);
+    assert_eq!((&expected, &expected), (&of_ids, &of_axis));
+    assert_eq!(expected_soft, of_shares);
+    assert!(expected.iter().zip(&of_probabilities).all(|(loss, other)| (loss - other).abs() < 1e-5));
+    // The first pixel, by hand: -ln softmax(x)[y].
+    let logits = [0, 1, 2].map(|class| x[[0, class, 0, 0]]);
+    let by_hand = logits.iter().map(|x| x.exp()).sum::<f32>().ln() - logits[y[[0, 0, 0]] as usize];
+    assert!((expected[[0, 0, 0, 0]] - by_hand).abs() < 1e-6);
+
+    let cost = network!(|x: Tensor<f32, _, 3, 2, 4>, y: Tensor<i64, _, 2, 4>| {
+        mean(softmax_with_cross_entropy(conv2d(x, 3, 1), y, axis = 1))
+    });
+    let batch = Batch::new(&cost).unwrap().with("x", &x).unwrap().with("y", &y).unwrap();
+    check_gradients(&cost, &batch).unwrap();
+}

@@ -149,3 +149,15 @@ fn gradients_of_volumes_are_those_of_differences() {
     let compared = check_gradients(&net, &batch).unwrap();
     assert!(compared.elements > 32 + 4 + 16 + 2, "{compared:?}");
 }
+
+#[test]
+fn boxes_of_one_slice_pool_each_image_of_a_volume() {
+    let net = network!(|x: Tensor<f32, _, 2, 3, 4, 6>| {
+        let images = reshape(pool2d(reshape(x, [6, 4, 6]), 2), [2, 3, 2, 3]);
+        (pool3d(x, [1, 2, 2]), images)
+    });
+    let batch = Batch::new(&net).unwrap().with("x", &counted([3, 2, 3, 4, 6])).unwrap();
+    let values = infer(&net, &Parameters::create(&net).unwrap(), &batch).unwrap();
+    assert_eq!(values.at::<f32>(0).unwrap().shape(), [3, 2, 3, 2, 3]);
+    assert_eq!(values.at::<f32>(0).unwrap(), values.at::<f32>(1).unwrap());
+}

@@ -1,7 +1,7 @@
 //! The checks of labels that losses of classes share.
 
 use crate::ops::{Infer, Mismatch, MismatchKind};
-use crate::program::{DType, Dim, RowsId};
+use crate::program::{DType, Dim, RowsId, Type};
 
 /// Checks that labels have the rows of the values and one class id each. With `soft`, they have one probability for
 /// each class.
@@ -23,7 +23,9 @@ pub(in crate::ops) fn check(cx: &Infer<'_>, values: usize, label: usize, soft: b
     // One id goes with each row of values. Values without rows have one for each of the dimensions before the classes.
     let outer = &of.dims[..of.dims.len() - 1];
     let (before, last) = ty.dims.split_at(ty.dims.len().min(outer.len()));
-    let needs = format!("`{}` needs class ids [_, 1]", cx.operator);
+    let ids = Type { dims: [outer, &[Dim::from(1)]].concat(), ..of.clone() };
+    let ids = cx.program.show(&ids);
+    let needs = format!("`{}` needs class ids {}", cx.operator, &ids[ids.find('[').unwrap_or(0)..]);
     let wrong = || {
         let hint =
             if ty.dims == of.dims { "; for one probability per class write `soft_label = true`" } else { "" };
