@@ -61,6 +61,43 @@ impl Level {
         }
     }
 
+    /// Whether the whole program is compiled for this level, as by `-C target-cpu=native`: no machine that runs it has less.
+    const fn is_given(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => cfg!(all(
+                target_feature = "avx512f",
+                target_feature = "avx512bw",
+                target_feature = "avx512cd",
+                target_feature = "avx512dq",
+                target_feature = "avx512vl",
+            )),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => cfg!(all(target_feature = "avx2", target_feature = "fma")),
+            Level::Portable => true,
+        }
+    }
+
+    /// Whether a function has a copy for this level, if one for 512 bits is worth its time (`wide`): none where all machines have more.
+    pub(crate) const fn has_copy(self, wide: bool) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => wide,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => !(wide && Level::Avx512.is_given()),
+            #[cfg(target_arch = "x86_64")]
+            Level::Portable => !Level::Avx2.is_given(),
+            #[cfg(not(target_arch = "x86_64"))]
+            Level::Portable => true,
+        }
+    }
+
+    /// The levels that some machine which runs this program may need, best first.
+    fn all() -> impl Iterator<Item = Level> {
+        let given = Level::ALL.iter().position(|level| level.is_given()).unwrap_or(0);
+        Level::ALL[..=given].iter().copied()
+    }
+
     fn is_supported(self) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -100,7 +137,7 @@ impl Isa {
     pub fn from_environment() -> Result<Isa, IsaError> {
         match std::env::var_os(VARIABLE) {
             Some(name) => Isa::named(&name.to_string_lossy()),
-            None => Ok(Isa::available().next().expect("the portable one is always there")),
+            None => Ok(Isa::available().next().expect("every machine has the least")),
         }
     }
 
@@ -111,7 +148,7 @@ impl Isa {
 
     /// The instruction sets that this machine has, best first.
     pub fn available() -> impl Iterator<Item = Isa> {
-        let levels = Level::ALL.iter().copied().filter(|level| level.is_supported());
+        let levels = Level::all().filter(|level| level.is_supported());
         levels.flat_map(|level| level.bf16().map(move |bf16| Isa { level, bf16 }))
     }
 
@@ -172,6 +209,12 @@ impl std::error::Error for IsaError {}
 
 /// Whether `mul_add` is one instruction on the compiler's target. Otherwise it is a slow call of a library function.
 pub(crate) const PORTABLE_IS_FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
+
+/// No copy is asked for that there is none of: no [`Isa`] has such a level.
+#[cold]
+pub(crate) fn has_no_copy(level: Level) -> ! {
+    unreachable!("this program runs on machines that have more than {}", level.name())
+}
 
 /// Defines a function that is compiled once for each instruction set, from one body, and takes the [`Isa`] to use
 /// as its first argument.
@@ -266,12 +309,23 @@ macro_rules! dispatch {
             #[allow(unused_unsafe)]
             unsafe {
                 match $isa.level() {
+                    // The compiler makes no copy that these constants exclude.
                     #[cfg(target_arch = "x86_64")]
-                    // The compiler makes no copy that this constant excludes.
-                    $crate::cpu::isa::Level::Avx512 if const { $wide } => avx512::<$($type),*>($($argument),*),
+                    $crate::cpu::isa::Level::Avx512 if const { $crate::cpu::isa::Level::Avx512.has_copy($wide) } => {
+                        avx512::<$($type),*>($($argument),*)
+                    }
                     #[cfg(target_arch = "x86_64")]
-                    $crate::cpu::isa::Level::Avx512 | $crate::cpu::isa::Level::Avx2 => avx2::<$($type),*>($($argument),*),
-                    $crate::cpu::isa::Level::Portable => portable::<$($type),*>($($argument),*),
+                    $crate::cpu::isa::Level::Avx512 | $crate::cpu::isa::Level::Avx2
+                        if const { $crate::cpu::isa::Level::Avx2.has_copy($wide) } =>
+                    {
+                        avx2::<$($type),*>($($argument),*)
+                    }
+                    $crate::cpu::isa::Level::Portable
+                        if const { $crate::cpu::isa::Level::Portable.has_copy($wide) } =>
+                    {
+                        portable::<$($type),*>($($argument),*)
+                    }
+                    level => $crate::cpu::isa::has_no_copy(level),
                 }
             }
         }
@@ -345,14 +399,14 @@ mod tests {
 
     #[test]
     fn names_are_understood_or_refused() {
-        assert_eq!(Isa::named("portable").unwrap().name(), "portable");
+        assert_eq!(Isa::named("portable").is_ok(), Level::Portable.has_copy(false));
         for isa in Isa::available() {
             assert_eq!(Isa::named(isa.name()), Ok(isa));
         }
         for name in ["", "AVX2", "sse9"] {
             let error = Isa::named(name).unwrap_err();
             assert_eq!(error.name, name);
-            assert!(error.to_string().contains("portable"), "{error}");
+            assert!(error.to_string().contains(Isa::available().last().unwrap().name()), "{error}");
         }
     }
 }

@@ -17,7 +17,7 @@ use std::arch::x86_64::*;
 pub(super) use self::pack::{Pairing, Way};
 #[cfg(target_arch = "x86_64")]
 pub(super) use self::pack::{in_turn, rounded as pairs_of};
-use super::isa::{Isa, Level};
+use super::isa::{Isa, Level, has_no_copy};
 use super::matmul::Gemm;
 use super::vector::{Element, Factor, FactorWork, Factors, Lanes, Register, Vector};
 #[cfg(target_arch = "x86_64")]
@@ -74,8 +74,11 @@ impl Factor for Pair {
                 #[cfg(target_arch = "x86_64")]
                 Level::Avx512 => avx512(work),
                 #[cfg(target_arch = "x86_64")]
-                Level::Avx2 => avx2(work),
-                Level::Portable => work.run::<Pairs<<f32 as Element>::Portable, false>>(),
+                Level::Avx2 if const { Level::Avx2.has_copy(true) } => avx2(work),
+                Level::Portable if const { Level::Portable.has_copy(true) } => {
+                    work.run::<Pairs<<f32 as Element>::Portable, false>>();
+                }
+                level => has_no_copy(level),
             }
         }
     }

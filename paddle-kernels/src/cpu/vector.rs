@@ -10,7 +10,7 @@ use matrixmultiply::{dgemm, sgemm};
 
 use self::factors::OfNumbers;
 pub(crate) use self::factors::{Factor, FactorWork, Factors};
-use super::isa::{Isa, Level, PORTABLE_IS_FUSED};
+use super::isa::{Isa, Level, PORTABLE_IS_FUSED, has_no_copy};
 use super::matmul::Gemm;
 use super::number;
 
@@ -174,12 +174,13 @@ pub(crate) fn on_registers<T: Element>(isa: Isa, work: impl Work<T>) {
     // SAFETY: an `Isa` exists only where the machine has it.
     unsafe {
         match isa.level() {
+            // The compiler makes no copy that these constants exclude.
             #[cfg(target_arch = "x86_64")]
-            // The compiler makes no copy that this constant excludes.
-            Level::Avx512 if const { T::WIDE } => avx512(work),
+            Level::Avx512 if const { Level::Avx512.has_copy(T::WIDE) } => avx512(work),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 | Level::Avx2 => avx2(work),
-            Level::Portable => work.run::<T::Portable>(),
+            Level::Avx512 | Level::Avx2 if const { Level::Avx2.has_copy(T::WIDE) } => avx2(work),
+            Level::Portable if const { Level::Portable.has_copy(T::WIDE) } => work.run::<T::Portable>(),
+            level => has_no_copy(level),
         }
     }
 }
