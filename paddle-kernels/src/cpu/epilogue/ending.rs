@@ -53,8 +53,8 @@ impl Pattern {
     }
 
     /// The ending and one more operator, which reads its value, and the operator's result; `None` if that is no ending.
-    fn followed_by(mut self, group: &Group, value: Operand, op: &GroupOp) -> Option<(Pattern, Operand)> {
-        let ending = &mut self;
+    fn followed_by(self, group: &Group, value: Operand, op: &GroupOp) -> Option<(Pattern, Operand)> {
+        let mut ending = self;
         let shape = &group.ty(value).shape;
         let GroupOp { inputs, outputs, .. } = op;
         let [next] = outputs[..] else { return None };
@@ -92,7 +92,7 @@ impl Pattern {
             }
             _ => return None,
         }
-        Some((self, next))
+        Some((ending, next))
     }
 
     /// The ending with other numbers of its operands.

@@ -186,7 +186,18 @@ const fn is_right_in_f32(kind: UnaryKind) -> bool {
     use UnaryKind::*;
     matches!(
         kind,
-        Elu | Exp | ExpM1 | LeakyRelu | Log | LogSigmoid | Rsqrt | Selu | Sigmoid | Silu | Softsign | Tanh
+        Celu | Elu
+            | Exp
+            | ExpM1
+            | LeakyRelu
+            | Log
+            | LogSigmoid
+            | Rsqrt
+            | Selu
+            | Sigmoid
+            | Silu
+            | Softsign
+            | Tanh
     )
 }
 
