@@ -191,7 +191,7 @@ impl Float for f64 {
     }
 }
 
-/// eˣ of a number up to 0. What is below the least normal number may be 0.
+/// eˣ of a number up to 0.
 #[inline(always)]
 pub(super) fn exp_negative<const FUSED: bool, T: Float>(x: T) -> T {
     T::plain(x.fast::<FUSED>().exp_negative())

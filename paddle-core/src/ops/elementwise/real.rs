@@ -120,7 +120,7 @@ pub trait Real:
         Self::of(1.0) / self.sqrt()
     }
 
-    /// `e` to the power of `self`, which is not above 0. What is below the least normal number may be 0.
+    /// `e` to the power of `self`, which is not above 0.
     #[inline(always)]
     fn exp_negative(self) -> Self {
         self.exp()

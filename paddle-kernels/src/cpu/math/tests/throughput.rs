@@ -30,7 +30,7 @@ fn table() {
     println!();
     for function in FUNCTIONS {
         let standard = speed(|| (function.standard)(black_box(&x), black_box(&mut y)));
-        for (way, run, ..) in function.ways() {
+        for (way, run, _) in function.ways() {
             print!("{:>12} {way:>5} {standard:>9.3}", function.name);
             Isa::available()
                 .for_each(|isa| print!(" {:>9.3}", speed(|| run(isa, black_box(&x), black_box(&mut y)))));
