@@ -117,7 +117,8 @@ impl<const FUSED: bool> Real for Fast<FUSED> {
     }
 
     wide! {
-        ln_1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, erf, erfc, ln_gamma, digamma, trigamma, erf_inv,
+        ln_1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, erf, erfc, ln_gamma,
+        digamma, trigamma, erf_inv,
     }
 }
 

@@ -23,13 +23,14 @@ pub(in crate::ops) fn check(cx: &Infer<'_>, values: usize, label: usize, soft: b
     // One id goes with each row of values. Values without rows have one for each of the dimensions before the classes.
     let outer = &of.dims[..of.dims.len() - 1];
     let (before, last) = ty.dims.split_at(ty.dims.len().min(outer.len()));
-    let ids = Type { dims: [outer, &[Dim::from(1)]].concat(), ..of.clone() };
-    let ids = cx.program.show(&ids);
-    let needs = format!("`{}` needs class ids {}", cx.operator, &ids[ids.find('[').unwrap_or(0)..]);
+    let needs = || {
+        let ids = cx.program.show(&Type { dims: [outer, &[Dim::from(1)]].concat(), ..of.clone() });
+        format!("`{}` needs class ids {}", cx.operator, &ids[ids.find('[').unwrap_or(0)..])
+    };
     let wrong = || {
         let hint =
             if ty.dims == of.dims { "; for one probability per class write `soft_label = true`" } else { "" };
-        cx.wrong(label, MismatchKind::Shape, format!("{}, but {needs}{hint}", cx.is(label)))
+        cx.wrong(label, MismatchKind::Shape, format!("{}, but {}{hint}", cx.is(label), needs()))
     };
     cx.need_equal_dims(before, outer, wrong)?;
     match last {
@@ -38,7 +39,7 @@ pub(in crate::ops) fn check(cx: &Infer<'_>, values: usize, label: usize, soft: b
         _ => return Err(wrong()),
     }
     if ty.dtype != DType::I64 {
-        let message = format!("{}, but {needs} of element type i64", cx.is(label));
+        let message = format!("{}, but {} of element type i64", cx.is(label), needs());
         return Err(cx.wrong(label, MismatchKind::ElementType, message));
     }
     check_rows(cx, values, label, "an id")
