@@ -218,15 +218,12 @@ macro_rules! named_arguments {
        $($mark:ident)? => $build:expr;)*) => {
         $(named_arguments!(@marked $($mark)? (@of $name) [$($named: $named_kind $(($($named_word),*))? $(= $default)? $named_doc,)*]);)*
     };
-    // Layers with parameters have the arguments that all of them have.
-    (@marked weights ($($front:tt)*) [$($named:tt)*]) => {
-        paddle_core::with_parameter_arguments!(weights named_arguments! ($($front)*) [$($named)*]);
-    };
-    (@marked weights_and_bias ($($front:tt)*) [$($named:tt)*]) => {
-        paddle_core::with_parameter_arguments!(weights_and_bias named_arguments! ($($front)*) [$($named)*]);
-    };
-    (@marked $($mark:ident)? ($($front:tt)*) [$($named:tt)*]) => {
+    (@marked ($($front:tt)*) [$($named:tt)*]) => {
         named_arguments!($($front)* [$($named)*]);
+    };
+    // Layers with parameters have the arguments that all of them have.
+    (@marked $mark:ident ($($front:tt)*) [$($named:tt)*]) => {
+        paddle_core::with_parameter_arguments!($mark named_arguments! ($($front)*) [$($named)*]);
     };
     (@of $name:ident []) => {};
     (@of $name:ident [$($named:ident: $kind:ident $(($($word:ident),*))? $(= $default:literal)? $named_doc:literal,)+]) => {

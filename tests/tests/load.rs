@@ -16,6 +16,7 @@ use paddle::core::wire::{
     BlockDesc, LodTensorDesc, OpAttr, OpDesc, ProgramDesc, TensorDesc, VarDesc, VarKind, VarType,
     parameter_names, read_params, write_params,
 };
+use paddle::language::{NotWritable, Options as LanguageOptions, compile_all, decompile, networks_of};
 use paddle::{
     Adam, Batch, Dynamic, Error, Network, Options, Parameters, Trainer, infer, load_inference_model, network,
 };
@@ -76,14 +77,57 @@ fn check(folder: &Path) -> Result<f64, String> {
             println!("{} is not exported: {error}", name.display());
         }
     }
+    let worst = compare(folder, &net, &parameters, |name| name.to_string())?;
+    match decompiled(folder, &net) {
+        Ok(error) => Ok(worst.max(error.map_err(|why| format!("as source: {why}"))?)),
+        Err(lacks) => {
+            println!("{} is not decompiled: {lacks}", folder.display());
+            Ok(worst)
+        }
+    }
+}
+
+/// What the source that is written for a model is away from the model's outputs, or why it is wrong; or what it cannot say.
+fn decompiled(folder: &Path, net: &Network<Dynamic>) -> Result<Result<f64, String>, NotWritable> {
+    let program = net.program().expect("it was loaded");
+    let source = decompile(program, "again")?;
+    let compiled = || {
+        let found = networks_of(&source, &LanguageOptions::new()).map_err(|error| error.to_string())?;
+        let compiled = compile_all(&found[0].source, &LanguageOptions::new());
+        let again = compiled.and_then(|compiled| compiled.only()).map_err(|error| error.to_string())?;
+        let inputs = [program, &again.program].map(|program| {
+            program.inputs().iter().map(|input| program.var(*input).name.clone()).collect::<Vec<_>>()
+        });
+        let net = Network::from_program(again.program).map_err(|error| error.to_string())?;
+        let mut parameters = Parameters::create(&net).map_err(|error| error.to_string())?;
+        let values = folder.join("model.pdiparams");
+        if values.is_file() && net.program().is_ok_and(|program| program.parameters().next().is_some()) {
+            parameters.load_pdiparams(&values).map_err(|error| error.to_string())?;
+        }
+        let renamed = |name: &str| {
+            let at = inputs[0].iter().position(|input| input == name);
+            at.map_or_else(|| name.to_string(), |at| inputs[1][at].clone())
+        };
+        compare(folder, &net, &parameters, renamed)
+    };
+    Ok(compiled().map_err(|why: String| format!("{why}\n{source}")))
+}
+
+/// The largest error of a network's outputs over the batches of a model. The network calls inputs otherwise.
+fn compare(
+    folder: &Path,
+    net: &Network<Dynamic>,
+    parameters: &Parameters,
+    renamed: impl Fn(&str) -> String,
+) -> Result<f64, String> {
     let mut worst = 0f64;
     for batch in ["1", "3", "32"] {
         let inputs = npz::read(&folder.join(format!("in{batch}.npz")));
-        let mut fed = Batch::new(&net).map_err(|error| error.to_string())?;
+        let mut fed = Batch::new(net).map_err(|error| error.to_string())?;
         for (name, tensor) in &inputs {
-            feed(&mut fed, name, tensor).map_err(|error| format!("batch of {batch}: {error}"))?;
+            feed(&mut fed, &renamed(name), tensor).map_err(|error| format!("batch of {batch}: {error}"))?;
         }
-        let outputs = infer(&net, &parameters, &fed).map_err(|error| format!("batch of {batch}: {error}"))?;
+        let outputs = infer(net, parameters, &fed).map_err(|error| format!("batch of {batch}: {error}"))?;
         for (k, name) in outputs.names().enumerate() {
             let expected = &npz::read(&folder.join(format!("out{batch}.npz")))[&format!("out{k}")];
             let found = fetched(&outputs, k, expected)?;

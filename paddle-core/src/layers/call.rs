@@ -118,10 +118,16 @@ impl Call<'_> {
         self.check_names()?;
         let is_unread = |passed: &&Passed| passed.name != "param" && !passed.read.get();
         let Some(passed) = self.arguments.iter().find(is_unread) else { return Ok(built) };
-        let words = self.arguments.iter().filter_map(|other| match other.given {
-            Given::Flag(flag) => Some(format!("`{} = {flag}`", other.name)),
-            Given::Choice(word) => Some(format!("`{} = {word}`", other.name)),
-            _ => None,
+        let words = self.arguments.iter().filter(|other| other.name != passed.name).filter_map(|other| {
+            match other.given {
+                Given::Flag(flag) => Some(format!("`{} = {flag}`", other.name)),
+                Given::Choice(word) => Some(format!("`{} = {word}`", other.name)),
+                // In place of a parameter.
+                Given::Value(_) if self.layer.named(other.name).is_some() => {
+                    Some(format!("`{}`", other.name))
+                }
+                _ => None,
+            }
         });
         let beside = words.collect::<Vec<_>>().join(" and ");
         let beside = if beside.is_empty() { "here".to_string() } else { format!("with {beside}") };
@@ -207,10 +213,14 @@ impl Call<'_> {
         }
     }
 
+    /// A value, if it is given.
+    pub fn given_value(&self, name: &str) -> Option<VarId> {
+        self.find(name, |given| if let Given::Value(var) = given { Some(*var) } else { None })
+    }
+
     /// A value.
     pub fn value(&self, name: &str) -> Result<VarId, BuildError> {
-        let value = |given: &Given| if let Given::Value(var) = given { Some(*var) } else { None };
-        self.find(name, value).ok_or(BuildError::NoSuch { what: Kind::Value.describe() })
+        self.given_value(name).ok_or(BuildError::NoSuch { what: Kind::Value.describe() })
     }
 
     /// Several values.

@@ -43,7 +43,7 @@ macro_rules! with_class_layers {
             ///
             /// Parameter: `w`, `[entries, size]`, uniform by Xavier's rule at first.
             embedding(ids: Value "Numbers of entries, i64.", size: Sizes "The table: `[entries, size of one]`.";
-                      padding_idx: Int "An entry that reads as zeros and is not trained; none if it is left out.") weights
+                      padding_idx: Int "An entry that reads as zeros and is not trained; none if it is left out.") parameters
                 => embedding;
         }
     };

@@ -7,6 +7,10 @@ use crate::program::{BuildError, Dim, DimOverflow, Type, VarId};
 pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let inputs = call.values("x")?;
     let size = call.size("size")?;
+    if inputs.len() > 1 && call.given_value("w").is_some() {
+        let but = "of several inputs each has its own: write their products as `matmul(x, w)`";
+        return Err(call.wrong("w", MismatchKind::Count, but));
+    }
     let add = Binary { kind: BinaryKind::Add };
     let mut sum: Option<VarId> = None;
     for (at, &x) in inputs.iter().enumerate() {

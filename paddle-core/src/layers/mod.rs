@@ -235,8 +235,9 @@ impl Layer {
 /// and the function that builds the layer. Each argument has a kind and documentation. A choice lists its words. An
 /// argument by name has its default, which is written nowhere else:
 /// `kind: Choice(average, max) = "max" "How to pool."`. The mark is `activation` if the layer is one, and `several` if
-/// it returns several values. It is `weights` or `weights_and_bias` if the layer has parameters, and so the arguments
-/// of [`with_parameter_arguments!`](crate::with_parameter_arguments).
+/// it returns several values. If the layer has parameters, and so the arguments of
+/// [`with_parameter_arguments!`](crate::with_parameter_arguments), it names those that a call may give as values: `weights` (`w`),
+/// `weights_and_bias`, `scale_and_shift`, or `parameters` (none).
 #[macro_export]
 macro_rules! with_layer_families {
     ($($callback:ident)::+) => {

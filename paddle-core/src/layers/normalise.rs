@@ -18,7 +18,7 @@ macro_rules! with_normalising_layers {
             batch_norm(x: Value "What to normalise.";
                        momentum: Number = 0.9 "How much of the moving statistics stays in each step.",
                        epsilon: Number = 0.00001 "What is added to variances.",
-                       act: Activation "What to apply to the result.") weights_and_bias
+                       act: Activation "What to apply to the result.") scale_and_shift
                 => batch_norm;
 
             /// Groups of the channels of each row normalised by their mean and variance. `x` is as for `batch_norm`.
@@ -26,7 +26,7 @@ macro_rules! with_normalising_layers {
             /// Parameters: `scale`, `[channels]`, one at first; `shift`, `[channels]`, zero at first.
             group_norm(x: Value "What to normalise.", groups: Size "How many groups of equal size.";
                        epsilon: Number = 0.00001 "What is added to variances.",
-                       act: Activation "What to apply to the result.") weights_and_bias
+                       act: Activation "What to apply to the result.") scale_and_shift
                 => group_norm;
 
             /// Each channel of each row normalised by its own mean and variance. `x` is as for `batch_norm`.
@@ -34,7 +34,7 @@ macro_rules! with_normalising_layers {
             /// Parameters: `scale`, `[channels]`, one at first; `shift`, `[channels]`, zero at first.
             instance_norm(x: Value "What to normalise.";
                           epsilon: Number = 0.00001 "What is added to variances.",
-                          act: Activation "What to apply to the result.") weights_and_bias
+                          act: Activation "What to apply to the result.") scale_and_shift
                 => instance_norm;
 
             /// The elements from an axis on normalised, together, by their mean and variance.
@@ -44,7 +44,7 @@ macro_rules! with_normalising_layers {
             layer_norm(x: Value "What to normalise.";
                        axis: Int = -1 "From which axis on, that of the rows counted as 0.",
                        epsilon: Number = 0.00001 "What is added to variances.",
-                       act: Activation "What to apply to the result.") weights_and_bias
+                       act: Activation "What to apply to the result.") scale_and_shift
                 => layer_norm;
 
             /// Local response normalisation, as in AlexNet: each element of images `[_, channels, height, width]` times

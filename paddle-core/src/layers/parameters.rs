@@ -4,12 +4,12 @@ use super::Call;
 use crate::ops::{Mismatch, MismatchKind, Op, ParameterUse};
 use crate::program::{BuildError, ParameterOptions, VarId};
 
-/// Passes the arguments that layers with parameters share to a macro, behind the layer's own arguments:
-/// `with_parameter_arguments!(weights callback! (front) [own])` expands to `callback! { front [own and common] }`. With
-/// `weights_and_bias`, there is an argument for the bias too.
+/// Passes the arguments that layers with parameters share to a macro, behind the layer's own arguments: with the mark of a
+/// layer, `with_parameter_arguments!(weights callback! (front) [own])` expands to `callback! { front [own and shared] }`. Layers
+/// with other marks have no parameters, and their own arguments alone.
 #[macro_export]
 macro_rules! with_parameter_arguments {
-    (weights $($callback:ident)::+! ($($front:tt)*) [$($own:tt)*]) => {
+    (parameters $($callback:ident)::+! ($($front:tt)*) [$($own:tt)*]) => {
         $($callback)::+! {
             $($front)* [
                 param: Name "The name of the parameters: `param = \"D\"` makes `D.w`; every use of a name shares. A list has the whole name of each, in their order: `param = [\"D.w_0\", \"D.b_0\"]`.",
@@ -21,21 +21,66 @@ macro_rules! with_parameter_arguments {
             ]
         }
     };
+    (weights $($callback:ident)::+! ($($front:tt)*) [$($own:tt)*]) => {
+        $crate::with_parameter_arguments! {
+            parameters $($callback)::+! ($($front)*)
+            [w: Value "A value in place of the parameter `w`, of its shape.", $($own)*]
+        }
+    };
     (weights_and_bias $($callback:ident)::+! ($($front:tt)*) [$($own:tt)*]) => {
         $crate::with_parameter_arguments! {
             weights $($callback)::+! ($($front)*)
-            [bias_init: Initializer "What the bias is at first, such as `constant(0.1)`.", $($own)*]
+            [
+                b: Value "A value in place of the parameter `b`, of its shape.",
+                bias_init: Initializer "What the bias is at first, such as `constant(0.1)`.",
+                $($own)*
+            ]
         }
+    };
+    (scale_and_shift $($callback:ident)::+! ($($front:tt)*) [$($own:tt)*]) => {
+        $crate::with_parameter_arguments! {
+            parameters $($callback)::+! ($($front)*)
+            [
+                scale: Value "A value in place of the parameter `scale`, of its shape.",
+                shift: Value "A value in place of the parameter `shift`, of its shape.",
+                bias_init: Initializer "What the shift is at first, such as `constant(0.1)`.",
+                $($own)*
+            ]
+        }
+    };
+    ($mark:ident $($callback:ident)::+! ($($front:tt)*) [$($own:tt)*]) => {
+        $($callback)::+! { $($front)* [$($own)*] }
     };
 }
 
 impl Call<'_> {
-    /// Creates a parameter of the layer in the global block. `role` is `w`, `b`, …
+    /// Creates a parameter of the layer in the global block, or takes the value that the call gives in its place. `role` is `w`,
+    /// `b`, …
     ///
     /// `default` has the parameter's type, and initialises it unless the call gives an initialiser: `init`, or
     /// `bias_init` for the bias (`b`, `shift`).
     pub fn parameter(&mut self, role: &str, default: impl Into<Op>) -> Result<VarId, BuildError> {
-        self.create_in_role(role, default.into())
+        let default = default.into();
+        match self.given_value(role) {
+            Some(var) => self.in_place_of(role, var, &default),
+            None => self.create_in_role(role, default),
+        }
+    }
+
+    /// The value that the call gives in place of a parameter. It has the type that the parameter would have.
+    fn in_place_of(&self, role: &str, var: VarId, default: &Op) -> Result<VarId, BuildError> {
+        let Some(expected) = self.program.infer_initializer(default)? else { return Ok(var) };
+        let found = self.ty(var);
+        if *found == expected {
+            return Ok(var);
+        }
+        let kind = match found.dtype == expected.dtype {
+            true => MismatchKind::Shape,
+            false => MismatchKind::ElementType,
+        };
+        let rows = if found.rows.is_some() { ", the same for all rows" } else { "" };
+        let (layer, expected) = (self.layer.name, self.program.show(&expected));
+        Err(self.wrong(role, kind, &format!("`{role}` of this `{layer}` has to be {expected}{rows}")))
     }
 
     fn create_in_role(&mut self, role: &str, mut initializer: Op) -> Result<VarId, BuildError> {

@@ -22,13 +22,10 @@ macro_rules! layers {
     (@build $($mark:ident)? ($build:expr)) => { $crate::layers::Build::One($build) };
     (@activation activation) => { true };
     (@activation $($mark:ident)?) => { false };
-    (@named weights [$($named:tt)*]) => {
-        $crate::with_parameter_arguments!(weights layers! (@arguments) [$($named)*])
+    (@named [$($named:tt)*]) => { layers!(@arguments [$($named)*]) };
+    (@named $mark:ident [$($named:tt)*]) => {
+        $crate::with_parameter_arguments!($mark layers! (@arguments) [$($named)*])
     };
-    (@named weights_and_bias [$($named:tt)*]) => {
-        $crate::with_parameter_arguments!(weights_and_bias layers! (@arguments) [$($named)*])
-    };
-    (@named $($mark:ident)? [$($named:tt)*]) => { layers!(@arguments [$($named)*]) };
     (@arguments [$($name:ident: $kind:ident $(($($word:ident),*))? $(= $default:literal)? $doc:literal,)*]) => {
         &[$($crate::layers::Argument {
             name: stringify!($name),

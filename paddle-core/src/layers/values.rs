@@ -55,7 +55,7 @@ macro_rules! with_value_layers {
             /// A parameter by itself: the same learned numbers for all rows, f32.
             ///
             /// Parameter: `w`, of this shape, uniform by Xavier's rule at first.
-            parameter(shape: Sizes "The sizes: `16`, `[4, 4]`.";) weights
+            parameter(shape: Sizes "The sizes: `16`, `[4, 4]`.";) parameters
                 => parameter;
 
             /// `x` as a constant: no gradient passes.

@@ -113,8 +113,8 @@ impl Dim {
         }
     }
 
-    /// `⌊self / divisor⌋`, divided term by term if every coefficient allows it. `None` if the divisor is a constant ≤
-    /// 0.
+    /// `⌊self / divisor⌋`, divided term by term if each has the divisor as a factor: `8 T N` by `8 T` is `N`. `None` if the
+    /// divisor is a constant ≤ 0.
     pub fn floor_div(&self, divisor: &Dim) -> Option<Dim> {
         if let Some(d) = divisor.constant() {
             if d <= 0 {
@@ -131,8 +131,29 @@ impl Dim {
         if self == divisor {
             return Some(Dim::from(1));
         }
+        if let [(monomial, coefficient)] = &divisor.terms[..]
+            && let Some(quotient) = self.without_factor(monomial, *coefficient)
+        {
+            return Some(quotient);
+        }
         let atom = Atom::FloorDiv(Box::new(self.clone()), Box::new(divisor.clone()));
         Some(Dim { terms: vec![(vec![(atom, 1)], 1)] })
+    }
+
+    /// The size whose product with a monomial this is; `None` if a term does not have it as a factor.
+    fn without_factor(&self, monomial: &[(Atom, u32)], coefficient: i64) -> Option<Dim> {
+        let divide = |(of, number): &(Monomial, i64)| {
+            let mut left = of.clone();
+            for (atom, power) in monomial {
+                let factor = left.iter_mut().find(|(other, _)| other == atom)?;
+                factor.1 = factor.1.checked_sub(*power)?;
+            }
+            left.retain(|(_, power)| *power > 0);
+            (coefficient > 0 && number % coefficient == 0).then(|| (left, number / coefficient))
+        };
+        let mut terms = self.terms.iter().map(divide).collect::<Option<Vec<_>>>()?;
+        terms.sort();
+        Some(Dim { terms })
     }
 
     /// Evaluates the dimension in `arithmetic`.

@@ -15,6 +15,8 @@ Arguments are given by position; those with `=` by name, behind the others and i
 behind the `=`, if that is not `…`. Axes are counted with that of the rows, `_`, as 0, and from the end if they are negative.
 
 Layers with parameters take more arguments by name: `param`, `init`, `lr`, `decay`, `clip`, and, where there is a bias, `bias_init`.
+In place of a parameter `w`, `b`, `scale` or `shift` they take a value of its shape, by its name: `fc(x, 16, w = 0.5 * (a + b))`. Not so
+`embedding`, as `gather(w, ids)` does that.
 
 [LANGUAGE.md]: LANGUAGE.md
 ";
@@ -52,7 +54,7 @@ fn argument(argument: &Argument) -> String {
 
 /// Those that all layers with parameters have are explained once.
 fn own_arguments(layer: &Layer) -> impl Iterator<Item = &Argument> {
-    let shared = ["param", "init", "lr", "decay", "clip", "bias_init"];
+    let shared = ["param", "init", "lr", "decay", "clip", "bias_init", "w", "b", "scale", "shift"];
     layer.named.iter().filter(move |argument| !layer.has_parameters() || !shared.contains(&argument.name))
 }
 

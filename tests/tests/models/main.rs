@@ -59,6 +59,7 @@ models! {
     bisection
     captured_values
     collected
+    computed_weights
     conditional_random_field
     conditions_of_scalars
     counted_votes

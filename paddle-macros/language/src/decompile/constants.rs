@@ -1,17 +1,18 @@
 //! Numbers and arrays that a program has written out.
 
-use paddle_core::ops::{AssignValue, Fill, Number, Op, Range};
+use paddle_core::ops::{AssignValue, Fill, Number, Op, Program, Range};
 use paddle_core::program::{DType, Type};
 
+use super::sizes::size;
 use super::tree::{Call, Expr};
 
 /// The most elements of an array that is written out.
 const MOST_ELEMENTS: i64 = 4096;
 
 /// An operator that gives the same numbers always; `None` if it is another one, or if there is no way to write it.
-pub(super) fn constant(op: &Op) -> Option<Expr> {
+pub(super) fn constant(program: &Program, op: &Op) -> Option<Expr> {
     match op {
-        Op::Fill(Fill { value, ty }) => filled(*value, ty),
+        Op::Fill(Fill { value, ty }) => filled(program, *value, ty),
         Op::AssignValue(AssignValue { values, ty }) => array(values, &known_sizes(ty)?, ty.dtype),
         _ => None,
     }
@@ -39,8 +40,23 @@ pub(super) fn literal(number: Number, dtype: DType) -> String {
         (number, DType::Bool) => (number.as_f64() != 0.0).to_string(),
         (number, DType::I64) => whole(number),
         (number, DType::I32) => format!("{}i32", whole(number)),
+        (number, DType::F32 | DType::F64) if !number.as_f64().is_finite() => {
+            let (argument, is_negative) = logarithm(number.as_f64());
+            let sign = if is_negative { "-" } else { "" };
+            let text = format!("{sign}log({})", literal(Number::Float(argument), dtype));
+            if is_negative { format!("({text})") } else { text }
+        }
         (number, DType::F32) => float(number.as_f64()),
         (number, DType::F64) => format!("{:?}f64", number.as_f64()),
+    }
+}
+
+/// A number whose logarithm is this one, which is not finite and has no literal, and whether that is to be negated.
+fn logarithm(number: f64) -> (f64, bool) {
+    match number {
+        f64::INFINITY => (0.0, true),
+        f64::NEG_INFINITY => (0.0, false),
+        _ => (-1.0, false),
     }
 }
 
@@ -58,26 +74,46 @@ fn known_sizes(ty: &Type) -> Option<Vec<i64>> {
     ty.dims.iter().map(|dim| dim.constant()).collect()
 }
 
-fn filled(value: Number, ty: &Type) -> Option<Expr> {
-    let sizes = known_sizes(ty)?;
-    if sizes.is_empty() {
+/// One number many times.
+pub(super) fn filled(program: &Program, value: Number, ty: &Type) -> Option<Expr> {
+    if ty.dims.is_empty() {
         return Some(Expr::Word(literal(value, ty.dtype)));
     }
-    let shape = || match &sizes[..] {
-        [only] => Expr::word(only),
-        sizes => Expr::List(sizes.iter().map(Expr::word).collect()),
-    };
-    if ty.dtype != DType::F32 {
-        let count = sizes.iter().try_fold(1, |count: i64, size| count.checked_mul(*size))?;
-        let count = usize::try_from(count).ok().filter(|count| *count as i64 <= MOST_ELEMENTS)?;
-        return array(&vec![value; count], &sizes, ty.dtype);
+    let written_out = known_sizes(ty).filter(|_| ty.dtype != DType::F32);
+    let count = |sizes: &[i64]| sizes.iter().try_fold(1, |count: i64, size| count.checked_mul(*size));
+    if let Some(sizes) = written_out
+        && let Some(count) = count(&sizes).filter(|count| (0..=MOST_ELEMENTS).contains(count))
+    {
+        return array(&vec![value; count as usize], &sizes, ty.dtype);
     }
+    let sizes = ty.dims.iter().map(|dim| size(program, dim).map(Expr::Word)).collect::<Option<Vec<_>>>()?;
+    let shape = match <[Expr; 1]>::try_from(sizes) {
+        Ok([only]) => only,
+        Err(sizes) => Expr::List(sizes),
+    };
     let value = value.as_f64();
-    Some(match value {
-        0.0 if value.is_sign_positive() => Call::of("zeros", vec![shape()]).into(),
-        1.0 => Call::of("ones", vec![shape()]).into(),
-        value => Call::of("full", vec![shape(), Expr::Word(float(value))]).into(),
-    })
+    let full = match value {
+        value if !value.is_finite() => {
+            let (argument, is_negative) = logarithm(value);
+            let ones = Call::of("ones", vec![shape]).into();
+            let argument = Expr::Infix("*", Box::new([ones, Expr::Word(float(argument))]));
+            let log: Expr = Call::of("log", vec![argument]).into();
+            let value = if is_negative { Expr::Prefix("-", Box::new(log)) } else { log };
+            return Some(match ty.dtype {
+                DType::F32 => value,
+                dtype => Call::of("cast", vec![value, Expr::word(dtype)]).into(),
+            });
+        }
+        0.0 if value.is_sign_positive() => Call::of("zeros", vec![shape]),
+        1.0 => Call::of("ones", vec![shape]),
+        value => Call::of("full", vec![shape, Expr::Word(float(value))]),
+    };
+    if ty.dtype == DType::F32 {
+        return Some(full.into());
+    }
+    // The layers give single precision.
+    let is_exact = f64::from(value as f32) == value;
+    is_exact.then(|| Call::of("cast", vec![full.into(), Expr::word(ty.dtype)]).into())
 }
 
 /// An array of arrays of numbers.

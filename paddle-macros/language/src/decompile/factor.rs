@@ -8,6 +8,7 @@ use paddle_core::program::VarId;
 
 use super::parameters::Parameters;
 use super::shape::{COUNTED, Part, Place, Shape};
+use super::sizes::of_the_network;
 use super::tree::{Body, Call, Expr, FUNCTION, Statement};
 
 /// The longest part of a body that is looked for elsewhere, and the longest body that is searched.
@@ -39,7 +40,7 @@ pub(super) fn factor(
     reserved: &[String],
     body: &mut Body,
 ) -> Vec<Function> {
-    let mut functions = Vec::new();
+    let (mut functions, sizes) = (Vec::new(), of_the_network(program));
     let names = (1..).map(|number| format!("{FUNCTION}{number}"));
     let mut names = names.filter(|name| !reserved.contains(name));
     if body.statements.len() > MOST_STATEMENTS {
@@ -47,7 +48,8 @@ pub(super) fn factor(
     }
     while functions.len() < MOST_FUNCTIONS {
         let mut words = BTreeMap::new();
-        let mut shape = |statement| Shape::of(program, parameters, &functions, &mut words, statement);
+        let mut shape =
+            |statement| Shape::of(program, (parameters, &sizes), &functions, &mut words, statement);
         let shapes: Vec<Option<Shape>> = body.statements.iter().map(&mut shape).collect();
         let Some(found) = best(body, &shapes) else { break };
         let Some(name) = names.next() else { break };

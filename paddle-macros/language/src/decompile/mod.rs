@@ -29,6 +29,7 @@ mod patterns;
 mod print;
 mod shape;
 mod sizes;
+mod spread;
 mod statements;
 mod table;
 mod tree;

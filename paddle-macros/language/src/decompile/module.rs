@@ -1,5 +1,7 @@
 //! The text of a module: its functions, and the network that calls them.
 
+use std::collections::BTreeSet;
+
 use paddle_core::ops::Program;
 use paddle_core::program::{SymbolId, VarId};
 
@@ -8,7 +10,7 @@ use super::names::{Names, Naming, identifier};
 use super::parameters::Parameters;
 use super::print::Printer;
 use super::sizes;
-use super::tree::Body;
+use super::tree::{Body, Expr};
 
 /// The longest head of a function on one line.
 const WIDTH: usize = 100;
@@ -53,7 +55,27 @@ impl Module<'_> {
         let inputs = inputs.iter().map(typed).collect();
         let outputs = self.program.outputs().iter();
         let results = outputs.map(|output| sizes::result(self.program, self.program.ty(*output))).collect();
-        self.written(&format!("pub fn {name}"), inputs, results, &[], &names, body)
+        let mut used = BTreeSet::new();
+        let numbers = sizes::numbers_of_rows(self.program);
+        let all = numbers.iter().map(|(name, _)| name.clone()).collect();
+        body.walk(&mut |part| {
+            if let Expr::Word(word) = part {
+                used.extend(sizes::named(word, &all));
+            }
+        });
+        let numbers = numbers.iter().filter(|(name, _)| used.contains(name.as_str()));
+        let rows = |input: &VarId| format!("all_rows(row_numbers({}))", names.name(*input));
+        let numbers = numbers.map(|(name, input)| (format!("_: Tensor<i64, {name}>"), rows(input)));
+        // A size in front is taken for rows.
+        let begins_with_a_size = |input: &&VarId| {
+            let ty = self.program.ty(**input);
+            ty.rows.is_none() && ty.dims.first().is_some_and(|dim| dim.as_symbol().is_some())
+        };
+        let inputs_of_sizes = self.program.inputs().iter().filter(begins_with_a_size);
+        let whole =
+            inputs_of_sizes.map(|input| (names.name(*input), format!("all_rows({})", names.name(*input))));
+        let first = numbers.chain(whole.map(|(name, whole)| (name.to_string(), whole))).collect();
+        self.written(&format!("pub fn {name}"), (inputs, results), first, &names, body)
     }
 
     fn function(&self, function: &Function) -> String {
@@ -69,20 +91,19 @@ impl Module<'_> {
         let results = function.body.results.iter().map(|_| "_".to_string()).collect();
         self.written(
             &format!("fn {}", function.name),
-            inputs,
-            results,
-            &function.sums,
+            (inputs, results),
+            function.sums.clone(),
             &names,
             &function.body,
         )
     }
 
+    /// The text of a function with a head. Its body begins with names of numbers.
     fn written(
         &self,
         head: &str,
-        inputs: Vec<String>,
-        results: Vec<String>,
-        sums: &[(String, String)],
+        (inputs, results): (Vec<String>, Vec<String>),
+        numbers: Vec<(String, String)>,
         names: &Names<'_>,
         body: &Body,
     ) -> String {
@@ -97,8 +118,8 @@ impl Module<'_> {
             let lines: Vec<String> = inputs.iter().map(|input| format!("        {input},\n")).collect();
             format!("    {head}(\n{}    ) -> {results} {{\n", lines.concat())
         };
-        for (name, sum) in sums {
-            text.push_str(&format!("        let {name} = {sum};\n"));
+        for (name, is) in numbers {
+            text.push_str(&format!("        let {name} = {is};\n"));
         }
         let mut printer = Printer { program: self.program, names, parameters: self.parameters, text };
         printer.body(body, 2);

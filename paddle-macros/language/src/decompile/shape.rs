@@ -1,6 +1,6 @@
 //! A statement without its numbers and names: what is the same in statements that differ in these only.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::layers::{Kind, Layer};
 use paddle_core::ops::Program;
@@ -8,6 +8,7 @@ use paddle_core::program::VarId;
 
 use super::factor::Function;
 use super::parameters::Parameters;
+use super::sizes::named;
 use super::tree::{Call, Expr, Statement};
 
 /// What numbers in the names of parameters are called.
@@ -59,15 +60,24 @@ pub(super) enum Part {
 }
 
 impl Shape {
-    /// `None` for a statement that is not of one line. `words` has a number for each text that was met.
+    /// `None` for a statement that is not of one line, or that has a size which only the network names. `words` has a number for each text that was met.
     pub(super) fn of(
         program: &Program,
-        parameters: &Parameters,
+        (parameters, sizes): (&Parameters, &BTreeSet<String>),
         functions: &[Function],
         words: &mut BTreeMap<String, u32>,
         statement: &Statement,
     ) -> Option<Self> {
         let Statement::Let { outputs, value } = statement else { return None };
+        let mut names_a_size = false;
+        value.walk(&mut |part| {
+            if let Expr::Word(word) = part {
+                names_a_size |= named(word, sizes).next().is_some();
+            }
+        });
+        if names_a_size {
+            return None;
+        }
         let mut value = value.clone();
         let begins_a_part = value.has_parameters() && !is_of_channels(&value);
         let is_of_function = matches!(&value, Expr::Call(call) if call.is_of_function());

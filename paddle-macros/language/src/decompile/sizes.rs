@@ -3,32 +3,73 @@
 use std::collections::BTreeSet;
 
 use paddle_core::ops::Program;
-use paddle_core::program::{Arithmetic, Dim, RowOrigin, RowsId, SymbolId, Type};
+use paddle_core::program::{Arithmetic, Dim, RowOrigin, RowsId, SymbolId, Type, VarId};
 
 use super::names::is_identifier;
 
 /// The names of sizes whose own names are none in the language, as those of PaddlePaddle's variables are: `ids[1]`.
-const LETTERS: [&str; 8] = ["T", "S", "U", "V", "W", "K", "M", "N"];
+const LETTERS: [&str; 7] = ["T", "S", "U", "V", "W", "K", "M"];
+
+/// The name of a number of rows, which numbers follow where there are several.
+const ROWS: &str = "N";
 
 /// The name of a size in the language.
 pub(super) fn symbol_name(program: &Program, symbol: SymbolId) -> String {
     let name = |symbol: SymbolId| &program.symbols()[symbol.0 as usize].name;
     let is_plain = |name: &str| is_identifier(name);
-    if is_plain(name(symbol)) {
+    if is_plain(name(symbol)) && !is_of_rows(program, symbol) {
         return name(symbol).clone();
     }
-    let of_rows: BTreeSet<SymbolId> = program.row_spaces().iter().map(|rows| rows.size).collect();
     let taken: BTreeSet<&str> = program.symbols().iter().map(|symbol| symbol.name.as_str()).collect();
-    let before = (0..symbol.0).map(SymbolId);
-    let place = before.filter(|other| !is_plain(name(*other)) && !of_rows.contains(other)).count();
+    let before = (0..symbol.0)
+        .map(SymbolId)
+        .filter(|other| is_of_rows(program, *other) == is_of_rows(program, symbol));
+    let place = before.filter(|other| is_of_rows(program, *other) || !is_plain(name(*other))).count();
+    let is_free = |free: &String| !taken.contains(free.as_str());
+    if is_of_rows(program, symbol) {
+        let numbered = std::iter::once(ROWS.to_string()).chain((1..).map(|number| format!("{ROWS}{number}")));
+        return numbered.filter(is_free).nth(place).unwrap_or_default();
+    }
     let letters = LETTERS.iter().map(|letter| letter.to_string());
     let numbered = (1..).map(|number| format!("T{number}"));
-    letters.chain(numbered).filter(|free| !taken.contains(free.as_str())).nth(place).unwrap_or_default()
+    letters.chain(numbered).filter(is_free).nth(place).unwrap_or_default()
 }
 
-/// A size as source. `None` if it has one that the source cannot name: a number of rows.
+fn is_of_rows(program: &Program, symbol: SymbolId) -> bool {
+    program.row_spaces().iter().any(|rows| rows.size == symbol)
+}
+
+/// Numbers of rows that the source can name: each with its name, and with an input that has the rows.
+pub(super) fn numbers_of_rows(program: &Program) -> Vec<(String, VarId)> {
+    let mut found = Vec::new();
+    for (at, rows) in (0..).map(RowsId).zip(program.row_spaces()) {
+        let input = program.inputs().iter().find(|input| program.ty(**input).rows == Some(at));
+        found.extend(input.map(|input| (symbol_name(program, rows.size), *input)));
+    }
+    found
+}
+
+/// The names of sizes that are bound in the network alone, and not in functions that are taken out of it.
+pub(super) fn of_the_network(program: &Program) -> BTreeSet<String> {
+    let symbols = (0..).map(SymbolId).zip(program.symbols()).filter(|(_, symbol)| !symbol.outside);
+    symbols.map(|(symbol, _)| symbol_name(program, symbol)).collect()
+}
+
+/// The names of sizes in an expression.
+pub(super) fn named<'w>(words: &'w str, names: &BTreeSet<String>) -> impl Iterator<Item = &'w str> {
+    let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+    words.split(move |letter| !is_of_name(letter)).filter(|word| names.contains(*word))
+}
+
+/// A size as source. `None` if it has one that the source cannot name: a number of rows that are not fed.
 pub(super) fn size(program: &Program, dim: &Dim) -> Option<String> {
-    let Written { text, .. } = dim.compute(&Source(program))?;
+    let Written { text, .. } = dim.compute(&Source { program, has_rows: true })?;
+    Some(text)
+}
+
+/// A size without numbers of rows, as types have it.
+pub(super) fn size_without_rows(program: &Program, dim: &Dim) -> Option<String> {
+    let Written { text, .. } = dim.compute(&Source { program, has_rows: false })?;
     Some(text)
 }
 
@@ -73,13 +114,17 @@ fn name_of_rows(program: &Program, rows: RowsId) -> String {
 
 /// A size within a type: what is computed stands in braces.
 fn braced(program: &Program, dim: &Dim) -> Option<String> {
-    let text = size(program, dim)?;
+    let text = size_without_rows(program, dim)?;
     let is_plain = dim.constant().is_some() || dim.as_symbol().is_some();
     Some(if is_plain { text } else { format!("{{ {text} }}") })
 }
 
 /// Writes sizes as source.
-struct Source<'p>(&'p Program);
+struct Source<'p> {
+    program: &'p Program,
+    /// Whether numbers of rows that are fed have names.
+    has_rows: bool,
+}
 
 /// The text of a size, and whether it is a sum, which needs parentheses within a product.
 struct Written {
@@ -101,8 +146,13 @@ impl Arithmetic for Source<'_> {
     }
 
     fn symbol(&self, symbol: SymbolId) -> Option<Written> {
-        let is_of_rows = self.0.row_spaces().iter().any(|rows| rows.size == symbol);
-        (!is_of_rows).then(|| Written { text: symbol_name(self.0, symbol), is_sum: false })
+        let rows = self.program.row_spaces().iter().position(|rows| rows.size == symbol);
+        let is_fed = |rows: usize| {
+            let rows = Some(RowsId(rows as u32));
+            self.program.inputs().iter().any(|input| self.program.ty(*input).rows == rows)
+        };
+        let is_known = rows.is_none_or(|rows| self.has_rows && is_fed(rows));
+        is_known.then(|| Written { text: symbol_name(self.program, symbol), is_sum: false })
     }
 
     fn add(&self, a: Written, b: Written) -> Option<Written> {

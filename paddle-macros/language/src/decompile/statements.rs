@@ -1,14 +1,16 @@
 //! A program as a tree: what each operator is in the language, block by block.
 
-use paddle_core::ops::{Op, Operator, Program};
+use std::collections::BTreeSet;
+
+use paddle_core::ops::{Fill, Op, Operator, Program};
 use paddle_core::program::{BlockId, DType, Dim, VarId};
 
-use super::constants::{constant, range};
+use super::constants::{constant, filled, range};
 use super::error::Lack;
 use super::graph::Graph;
 use super::sizes::size;
 use super::tree::{Body, Call, Expr, Statement};
-use super::{inline, library, patterns, table};
+use super::{inline, library, patterns, spread, table};
 
 /// A value of an operator's, and of those that are parts of the same layer.
 pub(super) struct Made {
@@ -29,11 +31,15 @@ impl Made {
 /// Writes the blocks of a program.
 pub(super) struct Blocks<'p> {
     pub(super) graph: Graph<'p>,
+    /// Numbers that are filled in for each row, and have to be written as such.
+    spread: BTreeSet<VarId>,
 }
 
 impl<'p> Blocks<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
-        Blocks { graph: Graph::new(program) }
+        let graph = Graph::new(program);
+        let spread = spread::found(&graph);
+        Blocks { graph, spread }
     }
 
     pub(super) fn program(&self) -> &'p Program {
@@ -138,12 +144,28 @@ impl<'p> Blocks<'p> {
     fn constant(&self, operator: &Operator) -> Option<Expr> {
         match &operator.op {
             Op::Size(op) => self.count(operator.inputs[0], &op.axes),
-            Op::Cast(_) => match self.graph.writer(operator.inputs[0])? {
-                (.., Operator { op: Op::Size(op), inputs, .. }) => self.count(inputs[0], &op.axes),
+            Op::Cast(cast) => match self.graph.writer(operator.inputs[0])? {
+                (.., Operator { op: Op::Size(op), inputs, .. }) => {
+                    let count = self.count(inputs[0], &op.axes)?;
+                    Some(match cast.dtype {
+                        DType::F32 => count,
+                        dtype => Call::of("cast", vec![count, Expr::word(dtype)]).into(),
+                    })
+                }
                 _ => None,
             },
-            op => constant(op),
+            Op::Fill(fill) if self.spread.contains(&operator.outputs[0]) => self.spread(fill),
+            op => constant(self.program(), op),
         }
+    }
+
+    /// A number for each row, as a value that has the rows.
+    fn spread(&self, fill: &Fill) -> Option<Expr> {
+        let program = self.program();
+        let inputs = program.inputs().iter();
+        let like = inputs.copied().find(|input| program.ty(*input).rows == fill.ty.rows)?;
+        let whole = filled(program, fill.value, &spread::along_rows(program, fill)?)?;
+        Some(Call::of("each_row", vec![whole, Expr::Value(like)]).into())
     }
 
     /// The number of elements along axes, or of all elements if there are no axes.
@@ -157,6 +179,12 @@ impl<'p> Blocks<'p> {
         let count = if text.contains(' ') { Expr::Tuple(vec![Expr::Word(text)]) } else { Expr::Word(text) };
         if rows == 0 || !along(0) {
             return Some(count);
+        }
+        let space = ty.rows.map(|rows| self.program().row_space(rows).size);
+        if let Some(rows) = space.and_then(|space| size(self.program(), &Dim::symbol(space))) {
+            let is_one = matches!(&count, Expr::Word(text) if text == "1");
+            let all = Expr::Infix("*", Box::new([Expr::Word(rows.clone()), count]));
+            return Some(if is_one { Expr::Word(rows) } else { all });
         }
         // A one for each row.
         let numbers = Call::of("row_numbers", vec![self.value(var)]).into();

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use paddle_core::layers::{Argument, Kind, Layer, LeftOut};
 use paddle_core::ops::{Attribute, Number, Op, Operator, Program};
-use paddle_core::program::{DType, VarId};
+use paddle_core::program::{DType, Dim, VarId};
 
 use super::constants::float;
-use super::sizes::size;
+use super::sizes::{size, size_without_rows};
 use super::tree::{Call, Expr};
 
 /// How an operator and its layer differ.
@@ -144,19 +144,21 @@ pub(super) fn call(
     let Some(layer) = layer.filter(|_| operator.blocks.is_empty()) else {
         return Err("no layer becomes it".into());
     };
-    let mut parameters = Vec::new();
+    let mut roles = Vec::new();
     for (at, role) in row.parameters {
-        let Some(&input) = operator.inputs.get(*at).filter(|input| is_parameter(**input)) else {
-            return Err(format!("`{role}` of `{}` is computed, and no parameter", layer.name));
-        };
-        parameters.push((role.to_string(), input));
+        match operator.inputs.get(*at) {
+            Some(&input) if is_parameter(input) || layer.named(role).is_some() => {
+                roles.push((role.to_string(), input));
+            }
+            _ => return Err(format!("`{role}` of `{}` is computed, and no parameter", layer.name)),
+        }
     }
     let is_own = |at: &usize| !row.parameters.iter().any(|(of, _)| of == at);
     let own = operator.inputs.iter().enumerate().filter(|(at, _)| is_own(at));
     let mut inputs = own.map(|(_, input)| value(*input));
     let mut attributes: BTreeMap<&str, Attribute> = operator.op.attributes().into_iter().collect();
     let cx = Context { program, operator, layer };
-    let mut call = Call { parameters, ..Call::of(layer.name, Vec::new()) };
+    let mut call = Call::of(layer.name, Vec::new());
     for argument in layer.positional {
         let given = match argument.kind {
             Kind::Value | Kind::Whole => inputs.next(),
@@ -167,13 +169,19 @@ pub(super) fn call(
             }
             _ => match attributes.remove(row.attribute(argument.name)) {
                 Some(attribute) => cx.argument(argument, &attribute),
-                None => cx.of_parameter(argument.name, &call.parameters),
+                None => cx.of_weight(argument.name, &roles),
             },
         };
         let missing = || format!("`{}` of `{}` cannot be written", argument.name, layer.name);
         call.positional.push(given.ok_or_else(missing)?);
     }
     for argument in layer.named {
+        // What is computed is given in place of a parameter.
+        let computed = roles.iter().find(|(role, input)| role == argument.name && !is_parameter(*input));
+        if let Some((_, input)) = computed {
+            call.named.push((argument.name, value(*input)));
+            continue;
+        }
         let Some(attribute) = attributes.remove(row.attribute(argument.name)) else { continue };
         if cx.is_left_out(argument, &attribute) {
             continue;
@@ -186,7 +194,7 @@ pub(super) fn call(
     if inputs.next().is_some() && !matches!(operator.op, Op::Dropout(_)) {
         return Err(format!("`{}` does not take all of its inputs", layer.name));
     }
-    if layer.name == "embedding" && program.ty(call.parameters[0].1).dtype != DType::F32 {
+    if layer.name == "embedding" && program.ty(roles[0].1).dtype != DType::F32 {
         return Err("the entries of an `embedding` are f32".into());
     }
     if layer.named("bias").is_some_and(|bias| bias.kind == Kind::Flag) {
@@ -195,6 +203,8 @@ pub(super) fn call(
     let other = attributes.iter().find(|(name, attribute)| {
         !OF_THE_LAYER.contains(*name) && default(&operator.op, name).as_ref() != Some(*attribute)
     });
+    roles.retain(|(_, input)| is_parameter(*input));
+    call.parameters = roles;
     match other {
         Some((attribute, _)) => Err(format!("`{}` does not set `{attribute}`", layer.name)),
         None => Ok((call, row.output)),
@@ -228,9 +238,9 @@ impl Context<'_> {
         self.operator.inputs.first().map_or(0, |input| self.program.ty(*input).rank() as i64)
     }
 
-    /// An argument that the shape of a parameter has.
-    fn of_parameter(&self, argument: &str, parameters: &[(String, VarId)]) -> Option<Expr> {
-        let dims = &self.program.ty(parameters.first()?.1).dims;
+    /// An argument that the shape of the first weight has.
+    fn of_weight(&self, argument: &str, weights: &[(String, VarId)]) -> Option<Expr> {
+        let dims = &self.program.ty(weights.first()?.1).dims;
         let word = |dim| size(self.program, dim).map(Expr::Word);
         match (self.layer.name, argument, &dims[..]) {
             ("embedding", "size", dims) => dims.iter().map(word).collect::<Option<_>>().map(Expr::List),
@@ -292,7 +302,9 @@ impl Context<'_> {
         let flag = |number: &Number| Expr::word(number.as_f64() != 0.0);
         Some(match (argument.kind, attribute) {
             (Kind::Flag, Attribute::Number(number)) => flag(number),
-            (Kind::Number, Attribute::Number(number)) => Expr::Word(float(number.as_f64())),
+            (Kind::Number, Attribute::Number(number)) if number.as_f64().is_finite() => {
+                Expr::Word(float(number.as_f64()))
+            }
             (Kind::Int | Kind::Size, Attribute::Number(number)) => Expr::word(number.as_i64()?),
             (Kind::Size, Attribute::Dims(dims)) => match &dims[..] {
                 [dim] => Expr::Word(size(self.program, dim)?),
@@ -314,12 +326,16 @@ impl Context<'_> {
                 self.list(argument.name, all.iter().map(Expr::word).collect())
             }
             (Kind::Sizes | Kind::Shape | Kind::SizesIfAny, Attribute::Dims(dims)) => {
-                let words: Vec<Option<String>> = dims.iter().map(|dim| size(self.program, dim)).collect();
                 // In a shape, one number of rows is what is left.
-                let is_left =
-                    argument.kind == Kind::Shape && words.iter().filter(|word| word.is_none()).count() == 1;
-                let word = |word: Option<String>| word.or(is_left.then(|| "-1".into())).map(Expr::Word);
-                let dims: Option<Vec<Expr>> = words.into_iter().map(word).collect();
+                let has_rows = |dim: &&Dim| size_without_rows(self.program, dim).is_none();
+                let is_left = argument.kind == Kind::Shape
+                    && dims.iter().filter(has_rows).count() == 1
+                    && dims.iter().all(|dim| dim.constant().is_some() || has_rows(&dim));
+                let word = |dim: &Dim| match is_left && has_rows(&dim) {
+                    true => Some(Expr::word(-1)),
+                    false => size(self.program, dim).map(Expr::Word),
+                };
+                let dims: Option<Vec<Expr>> = dims.iter().map(word).collect();
                 match (argument.kind, argument.name) {
                     (Kind::Sizes, "parts") => parts(dims?),
                     _ => Expr::List(dims?),

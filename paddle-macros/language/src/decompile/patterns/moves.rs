@@ -1,11 +1,12 @@
-//! What stands around a value, and numbers in a row.
+//! What stands around a value, numbers in a row, and what is filled with one.
 
 use paddle_core::ops::{Number, Op, Operator};
 use paddle_core::program::{BlockId, DType};
 
 use super::{Blocks, Made};
-use crate::decompile::constants::float;
+use crate::decompile::constants::{filled, float};
 use crate::decompile::sizes::size;
+use crate::decompile::spread::along_rows;
 use crate::decompile::tree::{Call, Expr};
 
 pub(super) fn moved(blocks: &Blocks<'_>, _: BlockId, operator: &Operator) -> Option<Made> {
@@ -18,6 +19,7 @@ pub(super) fn moved(blocks: &Blocks<'_>, _: BlockId, operator: &Operator) -> Opt
             let call = Call::of("pad", vec![blocks.value(x), Expr::List(paddings)]);
             match op.pad_value {
                 0.0 => call,
+                value if !value.is_finite() => return None,
                 value => call.named("value", Expr::Word(float(value))),
             }
         }
@@ -30,6 +32,23 @@ pub(super) fn moved(blocks: &Blocks<'_>, _: BlockId, operator: &Operator) -> Opt
                 }
             }
             call
+        }
+        // A number that all rows have, for each of them.
+        Op::RowsToAxis(_) => {
+            let (.., fill) = blocks.graph.writer(operator.inputs[0])?;
+            let Op::Fill(fill) = &fill.op else { return None };
+            let value = filled(program, fill.value, &along_rows(program, fill)?)?;
+            return Some(Made { value, outputs: operator.outputs.clone(), parts: Vec::new() });
+        }
+        // Ids that are no places have no 1.
+        Op::OneHot(op) if op.allow_out_of_range => {
+            let ids = Call::of(
+                "unsqueeze",
+                vec![blocks.value(operator.inputs[0]), Expr::word(program.ty(operator.inputs[0]).rank())],
+            );
+            let places = Call::of("arange", vec![Expr::Word(size(program, &op.depth)?)]);
+            let is_place = Expr::Infix("==", Box::new([ids.into(), places.into()]));
+            Call::of("cast", vec![is_place, Expr::word(op.dtype)])
         }
         _ => return None,
     };
