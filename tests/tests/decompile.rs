@@ -1,6 +1,17 @@
 //! Models that the real PaddlePaddle saved, as source: what is printed compiles, takes their parameters by name, and gives
 //! the outputs that PaddlePaddle computed.
 
+#[path = "../../paddle-kernels/tests/backends/draw.rs"]
+#[expect(dead_code, reason = "the tests of backends use the rest")]
+mod draw;
+#[path = "../../paddle-kernels/tests/backends/fed.rs"]
+#[expect(dead_code, reason = "the tests of backends use the rest")]
+mod fed;
+#[path = "decompile/generated.rs"]
+mod generated;
+#[path = "../../paddle-kernels/tests/backends/host.rs"]
+#[expect(dead_code, reason = "the tests of backends use the rest")]
+mod host;
 mod support;
 
 /// What is printed for each, as rustc compiles it.
@@ -48,13 +59,15 @@ fn saved(folder: &Path) -> (ProgramDesc, Program) {
     (desc, program)
 }
 
-fn compiled(source: &str) -> Program {
-    let found = networks_of(source, &Options::new()).unwrap();
-    let [module] = &found[..] else { panic!("{source}") };
-    let compiled = compile_all(&module.source, &Options::new());
-    let compiled = compiled.unwrap_or_else(|error| panic!("{error}\n{source}"));
-    assert!(compiled.warnings.is_empty(), "{}\n{source}", compiled.warnings);
-    compiled.only().unwrap().program
+/// The program of a source, or why there is none: errors, and warnings too.
+fn compiled(source: &str) -> Result<Program, String> {
+    let found = networks_of(source, &Options::new()).map_err(|error| error.to_string())?;
+    let [module] = &found[..] else { return Err(format!("{} modules", found.len())) };
+    let compiled = compile_all(&module.source, &Options::new()).map_err(|error| error.to_string())?;
+    if !compiled.warnings.is_empty() {
+        return Err(compiled.warnings.to_string());
+    }
+    Ok(compiled.only().map_err(|error| error.to_string())?.program)
 }
 
 /// `of_rustc` is the program of what is kept.
@@ -67,7 +80,7 @@ fn check<B: Backend + Clone>(name: &str, of_rustc: &Program, backend: B) {
         return std::fs::write(&kept, source).unwrap();
     }
     assert_eq!(std::fs::read_to_string(&kept).unwrap(), source, "run with UPDATE_GOLDEN=1");
-    let mut again = compiled(&source);
+    let mut again = compiled(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
     assert_eq!(again.to_string(), of_rustc.to_string(), "{name}");
     test_mode(&mut again);
     let bytes = std::fs::read(path.join("model.pdiparams")).unwrap();
@@ -121,7 +134,7 @@ fn what_is_printed_otherwise_computes_the_same() {
         (h, label_smooth(softmax(kept)))
     }";
     let program = compile_all(source, &Options::new()).unwrap().only().unwrap().program;
-    let again = compiled(&decompile(&program, "again").unwrap());
+    let again = compiled(&decompile(&program, "again").unwrap()).unwrap();
     let inputs = [
         Tensor::f32(&[3, 2], &[0.5, -1.0, 2.0, 0.0, 1.5, 1.0]),
         Tensor::f32(&[3, 2], &[1.5, -2.0, 0.25, 0.5, -1.5, 1.0]),

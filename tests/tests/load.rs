@@ -158,6 +158,26 @@ fn models_that_are_kept() {
     assert!(error < 1e-6, "{error}");
 }
 
+/// Models of `oracle/saved_models` whose source has numbers of rows, numbers for each row, none that are finite, inputs without rows,
+/// sizes that are divided, or a condition that is a value of its loop and is not computed as in front of it.
+#[test]
+fn models_that_are_written_as_source() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/saved");
+    for name in [
+        "until_it_converges",
+        "json/api_ranges",
+        "json/gpt_dynamic",
+        "json/graph_attention",
+        "json/graph_convolution",
+        "json/gru_cell_loop",
+    ] {
+        let error = check(&folder.join(name)).unwrap();
+        assert!(error < 1e-5, "{name}: {error}");
+        let (net, _) = Network::load(folder.join(name)).unwrap();
+        assert!(decompiled(&folder.join(name), &net).is_ok(), "{name}");
+    }
+}
+
 /// Models that `oracle/saved_models` wrote with the real PaddlePaddle, in the folder `PADDLE_MODELS`: a table of what
 /// becomes of each. They are exported to the folder `PADDLE_EXPORTS`, if there is one, for `oracle/exported_models.py`.
 #[test]

@@ -146,7 +146,8 @@ impl Blocks<'_> {
             let again = iterated.results.get(*state);
             !is_read
                 && again.is_some_and(|again| {
-                    self.is_again(operator, body, operator.inputs[*state], *again, &mut { MOST_OPERATORS })
+                    let of_loop = (operator, body, *state);
+                    self.is_again(of_loop, operator.inputs[*state], *again, &mut { MOST_OPERATORS })
                 })
         });
         match test {
@@ -161,17 +162,20 @@ impl Blocks<'_> {
         }
     }
 
-    /// Whether a value at the end of an iteration is computed as another one is in front of the loop.
+    /// Whether a value at the end of an iteration is computed as another one is in front of the loop: of the next values of its
+    /// states as that is of the first ones. One of the states is the condition, which is no value to compute it of.
     fn is_again(
         &self,
-        operator: &Operator,
-        body: BlockId,
+        of_loop: (&Operator, BlockId, usize),
         first: VarId,
         again: VarId,
         left: &mut usize,
     ) -> bool {
+        let (operator, body, condition) = of_loop;
         let [one, other] = [first, again].map(|var| self.graph.resolve(var));
-        if one == other || self.state_of(operator, body, Some(first), again).is_some() {
+        if one == other
+            || self.state_of(operator, body, Some(first), again).is_some_and(|state| state != condition)
+        {
             return true;
         }
         let (Some((.., a)), Some((.., b))) = (self.graph.writer(one), self.graph.writer(other)) else {
@@ -183,7 +187,7 @@ impl Blocks<'_> {
         is_alike
             && !a.op.effects().random
             && place(a, one) == place(b, other)
-            && a.inputs.iter().zip(&b.inputs).all(|(a, b)| self.is_again(operator, body, *a, *b, left))
+            && a.inputs.iter().zip(&b.inputs).all(|(a, b)| self.is_again(of_loop, *a, *b, left))
     }
 
     /// The state whose next value this is, and, if that is given, whose first value the other one is.
