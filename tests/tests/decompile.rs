@@ -38,10 +38,11 @@ use paddle::core::ops::Program;
 use paddle::core::passes::test_mode::test_mode;
 use paddle::core::plan::Backend;
 use paddle::core::wire::ProgramDesc;
-use paddle::language::{Options, compile_all, decompile, networks_of};
+use paddle::language::{Options, compile_all, decompile};
 use paddle_kernels::reference::Reference;
 use support::npz;
 use support::runner::Runner;
+use support::source::compiled;
 use support::tensor::Tensor;
 
 /// The folder of a model, if it is beside the repository.
@@ -57,17 +58,6 @@ fn saved(folder: &Path) -> (ProgramDesc, Program) {
     let desc = ProgramDesc::decode(&std::fs::read(folder.join("model.pdmodel")).unwrap()).unwrap();
     let program = load(&desc).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     (desc, program)
-}
-
-/// The program of a source, or why there is none: errors, and warnings too.
-fn compiled(source: &str) -> Result<Program, String> {
-    let found = networks_of(source, &Options::new()).map_err(|error| error.to_string())?;
-    let [module] = &found[..] else { return Err(format!("{} modules", found.len())) };
-    let compiled = compile_all(&module.source, &Options::new()).map_err(|error| error.to_string())?;
-    if !compiled.warnings.is_empty() {
-        return Err(compiled.warnings.to_string());
-    }
-    Ok(compiled.only().map_err(|error| error.to_string())?.program)
 }
 
 /// `of_rustc` is the program of what is kept.

@@ -16,12 +16,12 @@ use paddle::core::wire::{
     BlockDesc, LodTensorDesc, OpAttr, OpDesc, ProgramDesc, TensorDesc, VarDesc, VarKind, VarType,
     parameter_names, read_params, write_params,
 };
-use paddle::language::{NotWritable, Options as LanguageOptions, compile_all, decompile, networks_of};
 use paddle::{
     Adam, Batch, Dynamic, Error, Network, Options, Parameters, Trainer, infer, load_inference_model, network,
 };
 use support::feeding::{feed, fetched};
 use support::npz;
+use support::source::Again;
 use support::tensor::{Tensor, Values};
 
 fn fixture() -> Option<PathBuf> {
@@ -78,39 +78,17 @@ fn check(folder: &Path) -> Result<f64, String> {
         }
     }
     let worst = compare(folder, &net, &parameters, |name| name.to_string())?;
-    match decompiled(folder, &net) {
-        Ok(error) => Ok(worst.max(error.map_err(|why| format!("as source: {why}"))?)),
+    match Again::of(&net, &parameters) {
         Err(lacks) => {
-            println!("{} is not decompiled: {lacks}", folder.display());
+            println!("{} is not written as source: {lacks}", folder.display());
             Ok(worst)
         }
-    }
-}
-
-/// What the source that is written for a model is away from the model's outputs, or why it is wrong; or what it cannot say.
-fn decompiled(folder: &Path, net: &Network<Dynamic>) -> Result<Result<f64, String>, NotWritable> {
-    let program = net.program().expect("it was loaded");
-    let source = decompile(program, "again")?;
-    let compiled = || {
-        let found = networks_of(&source, &LanguageOptions::new()).map_err(|error| error.to_string())?;
-        let compiled = compile_all(&found[0].source, &LanguageOptions::new());
-        let again = compiled.and_then(|compiled| compiled.only()).map_err(|error| error.to_string())?;
-        let inputs = [program, &again.program].map(|program| {
-            program.inputs().iter().map(|input| program.var(*input).name.clone()).collect::<Vec<_>>()
-        });
-        let net = Network::from_program(again.program).map_err(|error| error.to_string())?;
-        let mut parameters = Parameters::create(&net).map_err(|error| error.to_string())?;
-        let values = folder.join("model.pdiparams");
-        if values.is_file() && net.program().is_ok_and(|program| program.parameters().next().is_some()) {
-            parameters.load_pdiparams(&values).map_err(|error| error.to_string())?;
+        Ok(again) => {
+            let again = again.map_err(|why| format!("as source: {why}"))?;
+            let error = compare(folder, &again.net, &again.parameters, |name| again.input(name).to_string());
+            Ok(worst.max(error.map_err(|why| format!("as source: {why}\n{}", again.source))?))
         }
-        let renamed = |name: &str| {
-            let at = inputs[0].iter().position(|input| input == name);
-            at.map_or_else(|| name.to_string(), |at| inputs[1][at].clone())
-        };
-        compare(folder, &net, &parameters, renamed)
-    };
-    Ok(compiled().map_err(|why: String| format!("{why}\n{source}")))
+    }
 }
 
 /// The largest error of a network's outputs over the batches of a model. The network calls inputs otherwise.
@@ -173,8 +151,8 @@ fn models_that_are_written_as_source() {
     ] {
         let error = check(&folder.join(name)).unwrap();
         assert!(error < 1e-5, "{name}: {error}");
-        let (net, _) = Network::load(folder.join(name)).unwrap();
-        assert!(decompiled(&folder.join(name), &net).is_ok(), "{name}");
+        let (net, parameters) = Network::load(folder.join(name)).unwrap();
+        assert!(Again::of(&net, &parameters).is_ok(), "{name}");
     }
 }
 

@@ -15,6 +15,7 @@ use paddle::core::wire::onnx::{ElementType, GraphProto, ModelProto, TensorProto}
 use paddle::{Adam, Batch, Dynamic, Error, Network, Parameters, Trainer, infer, load_onnx};
 use support::feeding::{feed, fetched};
 use support::npz;
+use support::source::Again;
 use support::tensor::{Tensor, Values};
 
 /// What becomes of a model and its inputs.
@@ -38,12 +39,23 @@ fn run(
     tolerance: [f64; 2],
 ) -> Result<Result<f64, String>, String> {
     let (net, parameters) = load_onnx(model).map_err(|error| error.to_string())?;
-    let mut batch = Batch::new(&net).map_err(|error| error.to_string())?;
+    compare((&net, &parameters, |name| name.to_string()), inputs, expected, tolerance)
+}
+
+/// Runs a network, whose inputs may have other names than those of the model.
+fn compare(
+    (net, parameters, name): (&Network<Dynamic>, &Parameters, impl Fn(&str) -> String),
+    inputs: &[(String, Tensor)],
+    expected: &[Tensor],
+    tolerance: [f64; 2],
+) -> Result<Result<f64, String>, String> {
+    let mut batch = Batch::new(net).map_err(|error| error.to_string())?;
     let names: BTreeSet<String> = net.inputs().unwrap().iter().map(|input| input.name.clone()).collect();
-    for (name, tensor) in inputs.iter().filter(|(name, _)| names.contains(name)) {
-        feed(&mut batch, name, tensor).map_err(|error| error.to_string())?;
+    let named = inputs.iter().map(|(of_model, tensor)| (name(of_model), tensor));
+    for (name, tensor) in named.filter(|(name, _)| names.contains(name)) {
+        feed(&mut batch, &name, tensor).map_err(|error| error.to_string())?;
     }
-    let outputs = infer(&net, &parameters, &batch).map_err(|error| error.to_string())?;
+    let outputs = infer(net, parameters, &batch).map_err(|error| error.to_string())?;
     let mut worst = 0f64;
     for (k, expected) in expected.iter().enumerate() {
         let found = match fetched(&outputs, k, expected) {
@@ -208,6 +220,17 @@ fn of_folder(folder: &Path, batches: &[usize]) {
         let bytes = fs::read(folder.join("model.onnx")).unwrap();
         let mut why = None;
         let mut worst = 0f64;
+        let again = load_onnx(&bytes).ok().map(|(net, parameters)| Again::of(&net, &parameters));
+        if let Some(Err(lacks)) = &again {
+            println!("{name} is not written as source: {lacks}");
+        }
+        let again = match again.and_then(Result::ok) {
+            Some(Err(error)) => {
+                why = Some(format!("as source: {error}"));
+                None
+            }
+            again => again.and_then(Result::ok),
+        };
         for rows in batches {
             let inputs: Vec<(String, Tensor)> =
                 npz::read(&folder.join(format!("in{rows}.npz"))).into_iter().collect();
@@ -218,6 +241,14 @@ fn of_folder(folder: &Path, batches: &[usize]) {
                 Ok(Ok(error)) => worst = worst.max(error),
                 Ok(Err(wrong)) => why = Some(format!("batch of {rows}: WRONG: {wrong}")),
                 Err(error) => why = Some(format!("batch of {rows}: {error}")),
+            }
+            let Some(again) = &again else { continue };
+            let of_source = (&again.net, &again.parameters, |name: &str| again.input(name).to_string());
+            match compare(of_source, &inputs, &expected, [1e-3, 1e-5]) {
+                Ok(Ok(error)) => worst = worst.max(error),
+                Ok(Err(error)) | Err(error) => {
+                    why = Some(format!("batch of {rows}, as source: {error}\n{}", again.source));
+                }
             }
         }
         match why {

@@ -18,11 +18,12 @@ use paddle::core::ops::Program;
 use paddle::core::passes::test_mode::test_mode;
 use paddle::core::plan::Backend;
 use paddle::core::program::{Role, VarId};
-use paddle::language::{Options, compile_all, decompile, networks_of};
+use paddle::language::decompile;
 use paddle_kernels::reference::Reference;
 use support::cut::{Arrays, Cut, Uncut, role};
 use support::op_case::{OpCase, cases_of};
 use support::runner::Runner;
+use support::source::compiled;
 use support::tensor::Tensor;
 
 const RTOL: f64 = 1e-4;
@@ -269,9 +270,7 @@ impl OpCase {
             Ok(source) => source,
             Err(error) => return Ok(Some(error.to_string().replace('\n', " "))),
         };
-        let found = networks_of(&source, &Options::new()).map_err(|error| format!("{error}\n{source}"))?;
-        let again = compile_all(&found[0].source, &Options::new()).and_then(|compiled| compiled.only());
-        let mut again = again.map_err(|error| format!("{error}\n{source}"))?.program;
+        let mut again = compiled(&source).map_err(|error| format!("{error}\n{source}"))?;
         if program.to_string().contains("is_test=true") {
             test_mode(&mut again);
         }

@@ -6,11 +6,11 @@ use paddle::core::text;
 use paddle::language::decompile;
 use paddle_kernels::reference::Reference;
 
-use super::compiled;
 use crate::draw::Draw;
 use crate::fed::Fed;
 use crate::host::Host;
 use crate::support::runner::Runner;
+use crate::support::source::compiled;
 use crate::support::tensor::{Tensor, Values};
 
 #[path = "../../../paddle-kernels/tests/backends/nested/batch.rs"]

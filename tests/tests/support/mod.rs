@@ -7,4 +7,5 @@ pub(crate) mod feeding;
 pub(crate) mod npz;
 pub(crate) mod op_case;
 pub(crate) mod runner;
+pub(crate) mod source;
 pub(crate) mod tensor;

@@ -90,9 +90,7 @@ impl<'p> Blocks<'p> {
         {
             return Made::of(operator, one_value(value), Vec::new());
         }
-        let value = |var| self.value(var);
-        let call = table::call(self.program(), operator, &value, &|var| self.graph.is_parameter(var));
-        match call {
+        match self.called(operator) {
             Ok((call, output)) => {
                 let is_several = paddle_core::layers::Layer::find(&call.layer)
                     .is_some_and(|layer| matches!(layer.build, paddle_core::layers::Build::Several(_)));
@@ -108,6 +106,11 @@ impl<'p> Blocks<'p> {
                 Made { value, outputs: operator.outputs.clone(), parts: Vec::new() }
             }
         }
+    }
+
+    /// A call of the layer that becomes an operator, and the output that it gives; or why there is none.
+    pub(super) fn called(&self, operator: &Operator) -> Result<(Call, usize), String> {
+        table::call(self.program(), operator, &|var| self.value(var), &|var| self.graph.is_parameter(var))
     }
 
     pub(super) fn values(&self, vars: &[VarId]) -> Vec<Expr> {

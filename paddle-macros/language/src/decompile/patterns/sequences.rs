@@ -40,11 +40,15 @@ pub(super) fn sequence(blocks: &Blocks<'_>, block: BlockId, operator: &Operator)
             }
             _ => return None,
         },
+        // The layer gives labels without an axis of size 1.
         (Op::Reshape(op), &[path]) if op.dims.is_empty() => {
             let (at, decoding) = blocks.graph.part(block, path)?;
             let Op::CrfDecoding(_) = decoding.op else { return None };
-            let made = blocks.made(block, at, decoding);
-            return Some(Made { outputs: operator.outputs.clone(), parts: vec![at], ..made });
+            return Some(Made::of(operator, blocks.called(decoding).ok()?.0, vec![at]));
+        }
+        (Op::CrfDecoding(_), _) => {
+            let (decoding, _) = blocks.called(operator).ok()?;
+            Call::of("reshape", vec![decoding.into(), Expr::List(vec![Expr::word(1)])])
         }
         (Op::SequenceConcat(_), &[x, y, _]) => {
             Call::of("sequence_concat", vec![Expr::List(blocks.values(&[x, y]))])
