@@ -45,18 +45,35 @@ pub(super) fn random(blocks: &Blocks<'_>, block: BlockId, operator: &Operator) -
     Some(Made::of(operator, call, Vec::new()))
 }
 
-/// A value that has these rows and is there in front of an operator.
+/// A value that has these rows and is there in front of an operator: one that has them itself, or the lengths of sequences.
 fn rows(blocks: &Blocks<'_>, block: BlockId, operator: &Operator, rows: Option<RowsId>) -> Option<Expr> {
     let program = blocks.program();
     let Some(rows) = rows else { return Some(Expr::word("0.0")) };
+    let of = |var: &VarId| program.ty(*var).rows;
+    if let Some(found) = in_front(blocks, block, operator, |var| of(var) == Some(rows)) {
+        return Some(blocks.value(found));
+    }
+    let has_sequences =
+        |var: &VarId| of(var).and_then(|of| program.rows_of_whole_sequences(of)) == Some(rows);
+    let sequences = in_front(blocks, block, operator, has_sequences)?;
+    Some(Call::of("sequence_length", vec![blocks.value(sequences)]).into())
+}
+
+/// The first such value that is there in front of an operator.
+fn in_front(
+    blocks: &Blocks<'_>,
+    block: BlockId,
+    operator: &Operator,
+    is_it: impl Fn(&VarId) -> bool,
+) -> Option<VarId> {
+    let program = blocks.program();
     let mut at = Some(block);
     while let Some(id) = at {
         let of = program.block(id);
         let before = of.ops.iter().take_while(|other| !std::ptr::eq(*other, operator));
         let written = before.flat_map(|other| other.outputs.iter());
-        let found = of.params.iter().chain(written).find(|var| program.ty(**var).rows == Some(rows));
-        if let Some(found) = found {
-            return Some(blocks.value(VarId(found.0)));
+        if let Some(found) = of.params.iter().chain(written).find(|var| is_it(var)) {
+            return Some(*found);
         }
         at = of.parent;
     }
