@@ -3,9 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use paddle_core::convert::{ExportError, legalise, to_onnx};
+use paddle_core::convert::{ExportError, model, to_onnx};
 use paddle_core::model_files::{has_extension, with_extension};
-use paddle_core::passes::test_mode::test_mode;
 use paddle_core::plan::Backend;
 
 use crate::Error;
@@ -17,6 +16,9 @@ impl<S: Spec> Network<S> {
     /// Writes the model for inference, as PaddlePaddle 2.6 and [`Network::load`] load it: the program to `path`, with the
     /// extension `.pdmodel`, and the values of its parameters to the `.pdiparams` beside it. There is no such file
     /// without parameters. The feature `models` enables it.
+    ///
+    /// The file has the network as it is, too, where PaddlePaddle does not look: [`Network::load`] gives that back, with its layers, sequences
+    /// and what it does in training. Once the file was changed elsewhere, it is read as PaddlePaddle reads it.
     ///
     /// A path that ends in `.onnx` gets a model in ONNX, in one file, of the operators of ONNX 1.13. Its first inputs are those of
     /// the network, and their rows are its first dimension. A sequence `words` is fed as its tokens, one after another,
@@ -71,13 +73,11 @@ impl<S: Spec> Network<S> {
             return write(path, &model.encode_to_vec());
         }
         let path = with_extension(path, "pdmodel");
-        let mut inference = program.clone();
-        test_mode(&mut inference);
-        let model = legalise(&inference)?.encode_to_vec();
+        let content = model(program)?;
         if program.parameters().next().is_some() {
             parameters.save_pdiparams_of(&path.with_extension("pdiparams"), &is_own)?;
         }
-        write(&path, &model)
+        write(&path, &content)
     }
 }
 

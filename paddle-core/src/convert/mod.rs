@@ -79,6 +79,8 @@
 
 mod blocks;
 mod budget;
+#[cfg(feature = "read")]
+mod carried;
 mod derived;
 mod dialect;
 #[cfg(feature = "read")]
@@ -104,7 +106,7 @@ mod types;
 
 pub use error::{ConvertError, Fault, VariableFault, WirePlace};
 #[cfg(feature = "convert")]
-pub use export::{Export, ExportError, LegaliseError, export, legalise};
+pub use export::{Export, ExportError, LegaliseError, export, legalise, model};
 #[cfg(feature = "read")]
 pub use from_onnx::{OnnxModel, load_onnx, load_onnx_to_train};
 #[cfg(feature = "read")]

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use paddle::core::convert::{from_wire, to_wire};
+use paddle::core::convert::{self, decode_program, from_wire, load_to_train, to_wire};
 use paddle::core::text;
 
 use model::Model;
@@ -189,6 +189,26 @@ fn programs_are_kept_by_text_and_wire() {
             assert_eq!(from_wire(&wire.main, Some(&wire.startup)).unwrap().to_string(), shown, "{name}");
         }
     }
+}
+
+/// What is saved for PaddlePaddle is the same network when it is read again; where a network draws numbers or PaddlePaddle has no
+/// operators for it, it is not saved.
+#[test]
+fn saved_models_are_the_same_when_they_are_loaded() {
+    let (mut saved, mut all) = (0, 0);
+    for (name, networks) in MODELS {
+        for (k, program) in networks().iter().enumerate() {
+            all += 1;
+            let Ok(bytes) = convert::model(program) else { continue };
+            saved += 1;
+            let loaded = load_to_train(&decode_program(&bytes).unwrap());
+            let loaded = loaded.unwrap_or_else(|error| panic!("{name}, network {k}: {error}"));
+            // First values are in the other file.
+            let expected = from_wire(&to_wire(program).main, None).unwrap();
+            assert_eq!(loaded.to_string(), expected.to_string(), "{name}, network {k}");
+        }
+    }
+    assert!(saved * 10 > all * 9, "{saved} of {all}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 pub use self::legalise::{LegaliseError, legalise};
+use super::carried;
 use super::error::ConvertError;
 use super::from_wire::check_params;
 use crate::ops::Program;
@@ -27,14 +28,41 @@ pub struct Export {
 /// PaddlePaddle's executor and its default predictor run loops and branches on rows, too. Sequences of sequences are fed with the
 /// offsets of both levels. A sequence with more tokens than it is padded to is an error here, and cut off there.
 pub fn export(program: &Program, params: &BTreeMap<String, TensorRecord>) -> Result<Export, ExportError> {
-    let mut inference = program.clone();
-    test_mode(&mut inference);
-    let model = legalise(&inference).map_err(ExportError::Legalise)?.encode_to_vec();
+    let model = model(program).map_err(ExportError::Legalise)?;
     check_params(program, params).map_err(ExportError::Parameters)?;
     let mut own = params.clone();
     own.retain(|name, _| program.find(name).is_some_and(|var| program.initializer(var).is_some()));
     let params = write_params(&own).map_err(|error| ExportError::Parameters(error.into()))?;
     Ok(Export { model, params })
+}
+
+/// The bytes of a `.pdmodel`: a program for inference as [`legalise`] writes it, and, in a field that PaddlePaddle leaves out, the program
+/// itself, with which [`load`](super::load) and [`load_to_train`](super::load_to_train) go on as long as nobody changes the rest.
+///
+/// ```
+/// use paddle_core::convert::{load_to_train, model};
+/// use paddle_core::text;
+/// use paddle_core::wire::ProgramDesc;
+///
+/// let program = text::parse("program {
+///   rows _
+///   tokens tokens of _
+///   block 0 (x: f32[tokens, 2]) {
+///     y: f32[tokens, 2] = sequence_reverse(x)
+///     return y
+///   }
+/// }")?;
+/// let mut desc = ProgramDesc::decode(&model(&program)?)?;
+/// assert_eq!(load_to_train(&desc)?.to_string(), program.to_string());
+/// // PaddlePaddle has nothing that reverses sequences of any type, so that is gathered there.
+/// desc.blocks[0].ops.retain(|op| op.r#type != "fetch");
+/// assert!(!load_to_train(&desc)?.to_string().contains("sequence_reverse"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn model(program: &Program) -> Result<Vec<u8>, LegaliseError> {
+    let mut inference = program.clone();
+    test_mode(&mut inference);
+    Ok(carried::with(&legalise(&inference)?, program))
 }
 
 /// A model that cannot be exported.

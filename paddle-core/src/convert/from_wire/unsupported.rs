@@ -8,6 +8,7 @@ use std::fmt;
 use super::rules::is_known;
 use super::{Reader, Reading, place};
 use crate::convert::budget::MEMORY;
+use crate::convert::carried;
 use crate::convert::dialect::{CALLSTACK, OURS, ROLE, ROLE_VAR, TYPES};
 use crate::convert::error::{ConvertError, Fault};
 use crate::convert::from_pir::decode_program;
@@ -105,6 +106,12 @@ fn load_for(
         } else {
             Err(Unsupported { faults })
         };
+    }
+    if let Some(own) = carried::by(program)
+        && kept(&own).is_empty()
+        && let Ok(own) = from_ours(&own, startup)
+    {
+        return Ok(own);
     }
     let mut reader = Reader::new(program, MEMORY)?;
     reader.trains = trains;
