@@ -152,7 +152,7 @@ impl Blocks<'_> {
         });
         match test {
             Some(state) => {
-                let test = self.before(operator, [condition, body], iterated.results[state]);
+                let test = self.before((operator, body, state), condition, iterated.results[state]);
                 self.repeated(operator, 0, &[condition, body], Head::While(test), Some(state))
             }
             None => {
@@ -171,11 +171,14 @@ impl Blocks<'_> {
         again: VarId,
         left: &mut usize,
     ) -> bool {
-        let (operator, body, condition) = of_loop;
         let [one, other] = [first, again].map(|var| self.graph.resolve(var));
-        if one == other
-            || self.state_of(operator, body, Some(first), again).is_some_and(|state| state != condition)
-        {
+        let mut states = self.states_of(of_loop, again).peekable();
+        if states.peek().is_some() {
+            // Of several with the same next value, any may be read.
+            let (operator, ..) = of_loop;
+            return states.all(|state| self.graph.resolve(operator.inputs[state]) == one);
+        }
+        if one == other {
             return true;
         }
         let (Some((.., a)), Some((.., b))) = (self.graph.writer(one), self.graph.writer(other)) else {
@@ -190,37 +193,33 @@ impl Blocks<'_> {
             && a.inputs.iter().zip(&b.inputs).all(|(a, b)| self.is_again(of_loop, *a, *b, left))
     }
 
-    /// The state whose next value this is, and, if that is given, whose first value the other one is.
-    fn state_of(
+    /// The states whose next value this is, but for the condition.
+    fn states_of(
         &self,
-        operator: &Operator,
-        body: BlockId,
-        first: Option<VarId>,
+        (_, body, condition): (&Operator, BlockId, usize),
         next: VarId,
-    ) -> Option<usize> {
-        let results = &self.program().block(body).results;
-        let is_it = |(initial, result): (&VarId, &VarId)| {
-            let same = |a, b| self.graph.resolve(a) == self.graph.resolve(b);
-            same(*result, next) && first.is_none_or(|first| same(*initial, first))
-        };
-        operator.inputs.iter().zip(results).position(is_it)
+    ) -> impl Iterator<Item = usize> {
+        let next = self.graph.resolve(next);
+        let results = self.program().block(body).results.iter().enumerate();
+        results
+            .filter(move |(state, result)| *state != condition && self.graph.resolve(**result) == next)
+            .map(|(state, _)| state)
     }
 
     /// What is computed at the end of an iteration, of the states as they are in front of one.
-    fn before(&self, operator: &Operator, blocks: [BlockId; 2], var: VarId) -> Expr {
-        let [condition, body] = blocks;
+    fn before(&self, of_loop: (&Operator, BlockId, usize), tested: BlockId, var: VarId) -> Expr {
+        if let Some(state) = self.states_of(of_loop, var).next()
+            && let Some(param) = self.program().block(tested).params.get(state)
+        {
+            return Expr::Value(*param);
+        }
+        let (_, body, _) = of_loop;
         let var = self.graph.resolve(var);
         let Some((of, at, writer)) = self.graph.writer(var).filter(|(of, ..)| *of == body) else {
             return self.value(var);
         };
         let mut value = self.made(of, at, writer).value;
-        value.replace(&mut |input| {
-            let params = &self.program().block(condition).params;
-            match self.state_of(operator, body, None, input) {
-                Some(state) => params.get(state).map(|param| Expr::Value(*param)),
-                None => Some(self.before(operator, blocks, input)),
-            }
-        });
+        value.replace(&mut |input| Some(self.before(of_loop, tested, input)));
         value
     }
 

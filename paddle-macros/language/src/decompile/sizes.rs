@@ -156,15 +156,20 @@ impl Arithmetic for Source<'_> {
     }
 
     fn add(&self, a: Written, b: Written) -> Option<Written> {
-        let text = match b.text.strip_prefix('-') {
-            Some(number) => format!("{} - {number}", a.text),
-            None => format!("{} + {}", a.text, b.text),
+        let text = match (a.text.strip_prefix('-'), b.text.strip_prefix('-')) {
+            (Some(number), None) => format!("{} - {number}", b.text),
+            (_, Some(number)) => format!("{} - {number}", a.text),
+            (None, None) => format!("{} + {}", a.text, b.text),
         };
         Some(Written { text, is_sum: true })
     }
 
     fn multiply(&self, a: Written, b: Written) -> Option<Written> {
-        Some(Written { text: format!("{} * {}", a.factor(), b.factor()), is_sum: false })
+        let b = match b.text.contains('/') && !b.is_sum {
+            true => format!("({})", b.text),
+            false => b.factor(),
+        };
+        Some(Written { text: format!("{} * {b}", a.factor()), is_sum: false })
     }
 
     fn floor_div(&self, a: Written, b: Written) -> Option<Written> {
