@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use paddle_core::convert::{from_wire, legalise, load, load_recorded, to_wire};
+use paddle_core::convert::{from_wire, legalise, load, load_recorded, load_to_train, model, to_wire};
 use paddle_core::ops::Program;
 use paddle_core::text;
 use paddle_core::wire::ProgramDesc;
@@ -72,6 +72,34 @@ fn programs_of_paddlepaddle() {
         let accepted = fuzz(&desc, None, rounds, 0x2545_f491_4f6c_dd1d ^ seed);
         assert!(0 < accepted && accepted < rounds, "{name}: {accepted} of {rounds} are read");
     }
+}
+
+/// A model with the program that it carries, after each byte was changed: the program that was saved, what the rest means without it,
+/// or an error.
+#[test]
+fn carried_programs() {
+    let (mut same, mut other) = (0, 0);
+    for (name, program) in golden() {
+        let Ok(bytes) = model(&program) else { continue };
+        let saved = load_to_train(&ProgramDesc::decode(&bytes).unwrap()).unwrap().to_string();
+        assert_eq!(saved, from_wire(&to_wire(&program).main, None).unwrap().to_string(), "{name}");
+        for at in (0..bytes.len()).step_by(1 + bytes.len() / 200) {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1 << (at % 8);
+            for bytes in [&changed[..], &bytes[..at]] {
+                let Ok(desc) = ProgramDesc::decode(bytes) else { continue };
+                match load_to_train(&desc) {
+                    Ok(program) if program.to_string() == saved => same += 1,
+                    Ok(program) => {
+                        other += 1;
+                        survives(&program);
+                    }
+                    Err(unsupported) => assert!(!unsupported.faults.is_empty()),
+                }
+            }
+        }
+    }
+    assert!(other > 0, "{same} the same, {other} others");
 }
 
 /// The operators of the cases that are in the repository.
