@@ -292,6 +292,31 @@ fn labels_of_a_random_field() {
     assert!(error(vec![1, 2]).contains("the class id of row 1 is 2, but there are 2 classes"));
 }
 
+/// Names and places in two texts, tagged in two schemes; the numbers are by hand.
+#[test]
+fn chunks_and_edits() {
+    let net = network!(|found: Seq<i64>, right: Seq<i64>| {
+        let all = chunk_eval(found, right, 2);
+        let places = chunk_eval(found, right, 2, excluded = [0]);
+        let single = chunk_eval(found, right, 1, scheme = iobes);
+        (all, places, single, edit_distance(found, right))
+    });
+    // Begin and inside of a name, of a place, and outside.
+    let rows = [
+        net.row(vec![0, 1, 4, 2, 3], vec![0, 1, 4, 2, 2]),
+        net.row(vec![], vec![]),
+        net.row(vec![2, 0], vec![2, 1]),
+    ];
+    let outputs = infer(&net, &Parameters::create(&net).unwrap(), rows).unwrap();
+    let counts = |at: usize| outputs.at::<i64>(at).unwrap().iter().copied().collect::<Vec<i64>>();
+    // A name behind a place begins, although its tag says that it goes on.
+    assert_eq!(counts(0), [4, 5, 3]);
+    assert_eq!(counts(1), [2, 3, 1]);
+    // Begin, inside, end, single and outside: a chunk is over behind an end, whatever follows.
+    assert_eq!(counts(2), [5, 5, 5]);
+    assert_eq!(outputs.at::<f32>(3).unwrap().as_slice().unwrap(), [1.0, 0.0, 1.0]);
+}
+
 /// All ways in which four tokens read as labels, one by one.
 #[test]
 fn temporal_classification_is_over_all_ways() {

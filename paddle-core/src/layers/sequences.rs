@@ -2,9 +2,9 @@
 
 use super::{Call, fc};
 use crate::ops::{
-    Cast, CrfDecoding, LinearChainCrf, MismatchKind, Op, PoolType, Reshape, SequenceAlign, SequenceExpandAs,
-    SequenceLength, SequencePool, SequenceReverse, SequenceSoftmax, SequenceWindow, WarpCtc, compositions,
-    initializers,
+    Cast, ChunkEval, ChunkScheme, CrfDecoding, EditDistance, LinearChainCrf, MismatchKind, Op, PoolType,
+    Reshape, SequenceAlign, SequenceExpandAs, SequenceLength, SequencePool, SequenceReverse, SequenceSoftmax,
+    SequenceWindow, WarpCtc, compositions, initializers,
 };
 use crate::program::{BuildError, DType, Dim, Type, VarId};
 
@@ -88,6 +88,22 @@ macro_rules! with_sequence_layers {
             /// with `linear_chain_crf` by name: `crf_decoding(x, param = "tags")`.
             crf_decoding(x: Value "What each label counts for each token: sequences of `[labels]`.";) weights
                 => crf_decoding;
+
+            /// How many chunks of tagged sequences, such as names in a text, were found, are right, and are both: i64, `[3]`. Precision is
+            /// the last by the first, recall the last by the second, over all rows. A chunk has a kind, a first and a last token.
+            /// Tags are `kind · parts + part`, with the parts that the scheme has, and one more is outside of chunks. Tjong Kim
+            /// Sang and Buchholz (2000).
+            chunk_eval(x: Value "The tags that were found: sequences of ids, i64.",
+                       label: Value "The right ones, in sequences that are as long.",
+                       kinds: Size "How many kinds of chunks there are.";
+                       scheme: Choice(iob, ioe, iobes, plain) = "iob" "The parts of a chunk, in the order of their tags: begin and inside; inside and end; begin, inside, end and single; or none, where neighbours of a kind are one chunk.",
+                       excluded: Ints "Kinds whose chunks do not count.")
+                => chunk_eval;
+
+            /// How many ids have to be inserted, deleted or replaced, at least, so that each sequence becomes another one: f32,
+            /// `[_, 1]`. Levenshtein (1966).
+            edit_distance(x: Value "The sequences that were found, of ids, i64.", y: Value "The right ones, of any lengths.";)
+                => edit_distance;
         }
     };
 }
@@ -176,6 +192,27 @@ fn crf_decoding(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let w = transitions(call, x)?;
     let path = call.emit_one(CrfDecoding, &[x, w])?;
     call.emit_one(Reshape { dims: Vec::new() }, &[path])
+}
+
+fn chunk_eval(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let inputs = [call.value("x")?, call.value("label")?];
+    let kinds = call.size("kinds")?;
+    let Some(num_chunk_types) = kinds.constant() else {
+        return Err(call.wrong("kinds", MismatchKind::Attribute, "it has to be a number"));
+    };
+    let word = call.choice("scheme")?;
+    let scheme = ChunkScheme::ALL.into_iter().find(|scheme| scheme.name().eq_ignore_ascii_case(word));
+    let op = ChunkEval {
+        num_chunk_types,
+        chunk_scheme: scheme.ok_or(BuildError::NoSuch { what: "scheme of chunks" })?,
+        excluded_chunk_types: call.given_ints("excluded").unwrap_or_default(),
+    };
+    Ok(call.emit_with("excluded", op, &inputs)?[0])
+}
+
+fn edit_distance(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let inputs = [call.value("x")?, call.value("y")?];
+    call.emit_one(EditDistance, &inputs)
 }
 
 fn sequence_pool(call: &mut Call<'_>) -> Result<VarId, BuildError> {

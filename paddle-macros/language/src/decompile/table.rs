@@ -47,6 +47,16 @@ const ROWS: &[Row] = &[
         ..SAME
     },
     Row { operator: "cast", layer: "cast", attributes: &[("to", "dtype")], ..SAME },
+    Row {
+        operator: "chunk_eval",
+        layer: "chunk_eval",
+        attributes: &[
+            ("kinds", "num_chunk_types"),
+            ("scheme", "chunk_scheme"),
+            ("excluded", "excluded_chunk_types"),
+        ],
+        ..SAME
+    },
     Row { operator: "conv2d", layer: "conv2d", attributes: FILTERS, parameters: &[(1, "w")], ..SAME },
     Row {
         operator: "conv2d_transpose",
