@@ -18,7 +18,7 @@ fn what_a_model_takes_gives_and_has() {
          \n\
          outputs\n  price  f32[_, 1]\n\
          \n\
-         parameters: 2, of 3 elements in 12 B\n  8 B  line.w  f32[2, 1]\n  4 B  line.b  f32[1]\n\
+         parameters: 2, of 3 elements in 12 B\n  4 B  line.b  f32[1]\n  8 B  line.w  f32[2, 1]\n\
          \n\
          operators: 2\n  1  elementwise_add\n  1  matmul_v2\n",
         folder.path("line.pdiparams")

@@ -11,7 +11,7 @@ fn a_program_as_text() {
     let folder = Folder::new();
     let path = line(&folder);
     let text = done(format!("show {path}"));
-    assert!(text.starts_with("program {\n  rows _\n  parameter line.w: f32[2, 1]"), "{text}");
+    assert!(text.starts_with("program {\n  rows _\n  parameter line.b: f32[1]"), "{text}");
     assert!(text.contains("block 0 (x: f32[_, 2]) {\n    "), "{text}");
     // The folder has one model, and the extension may be left out.
     assert_eq!(done(format!("show {}", folder.path(""))), text);
