@@ -242,7 +242,7 @@ fn of_folder(folder: &Path, batches: &[usize]) {
                 Ok(Err(wrong)) => why = Some(format!("batch of {rows}: WRONG: {wrong}")),
                 Err(error) => why = Some(format!("batch of {rows}: {error}")),
             }
-            let Some(again) = &again else { continue };
+            let Some(again) = again.as_ref().filter(|_| why.is_none()) else { continue };
             let of_source = (&again.net, &again.parameters, |name: &str| again.input(name).to_string());
             match compare(of_source, &inputs, &expected, [1e-3, 1e-5]) {
                 Ok(Ok(error)) => worst = worst.max(error),
