@@ -46,17 +46,18 @@ pub fn export(program: &Program, params: &BTreeMap<String, TensorRecord>) -> Res
 ///
 /// let program = text::parse("program {
 ///   rows _
-///   tokens tokens of _
-///   block 0 (x: f32[tokens, 2]) {
-///     y: f32[tokens, 2] = sequence_reverse(x)
+///   block 0 (x: f32[_, 2]) {
+///     y: f32[_, 2] = relu(x)
 ///     return y
 ///   }
 /// }")?;
 /// let mut desc = ProgramDesc::decode(&model(&program)?)?;
 /// assert_eq!(load_to_train(&desc)?.to_string(), program.to_string());
-/// // PaddlePaddle has nothing that reverses sequences of any type, so that is gathered there.
-/// desc.blocks[0].ops.retain(|op| op.r#type != "fetch");
-/// assert!(!load_to_train(&desc)?.to_string().contains("sequence_reverse"));
+/// // A program that was changed is read as it is now.
+/// for op in desc.blocks[0].ops.iter_mut().filter(|op| op.r#type == "relu") {
+///     op.r#type = "tanh".to_string();
+/// }
+/// assert!(load_to_train(&desc)?.to_string().contains("tanh(x)"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn model(program: &Program) -> Result<Vec<u8>, LegaliseError> {
