@@ -13,7 +13,7 @@ use super::to_wire;
 use crate::ops::Program;
 use crate::wire::ProgramDesc;
 
-/// The number of the field, far from those that PaddlePaddle and ONNX give.
+/// The number of the field, far from those that PaddlePaddle gives.
 const FIELD: u32 = 1000;
 
 /// The bytes of a checksum.

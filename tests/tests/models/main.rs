@@ -191,8 +191,7 @@ fn programs_are_kept_by_text_and_wire() {
     }
 }
 
-/// What is saved for PaddlePaddle is the same network when it is read again; where a network draws numbers or PaddlePaddle has no
-/// operators for it, it is not saved.
+/// What is saved for PaddlePaddle is the same network when it is read again. What PaddlePaddle has no operators for is not saved.
 #[test]
 fn saved_models_are_the_same_when_they_are_loaded() {
     let (mut saved, mut all) = (0, 0);

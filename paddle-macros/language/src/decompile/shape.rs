@@ -60,7 +60,8 @@ pub(super) enum Part {
 }
 
 impl Shape {
-    /// `None` for a statement that is not of one line, or that has a size which only the network names. `words` has a number for each text that was met.
+    /// `None` for a statement that is not of one line, or that has a size which only the network names. `words` has a number
+    /// for each text that was met.
     pub(super) fn of(
         program: &Program,
         (parameters, sizes): (&Parameters, &BTreeSet<String>),

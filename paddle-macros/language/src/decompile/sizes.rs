@@ -39,14 +39,15 @@ fn is_of_rows(program: &Program, symbol: SymbolId) -> bool {
     program.row_spaces().iter().any(|rows| rows.size == symbol)
 }
 
+/// The first input that has these rows.
+pub(super) fn fed_with(program: &Program, rows: RowsId) -> Option<VarId> {
+    program.inputs().iter().copied().find(|input| program.ty(*input).rows == Some(rows))
+}
+
 /// Numbers of rows that the source can name: each with its name, and with an input that has the rows.
 pub(super) fn numbers_of_rows(program: &Program) -> Vec<(String, VarId)> {
-    let mut found = Vec::new();
-    for (at, rows) in (0..).map(RowsId).zip(program.row_spaces()) {
-        let input = program.inputs().iter().find(|input| program.ty(**input).rows == Some(at));
-        found.extend(input.map(|input| (symbol_name(program, rows.size), *input)));
-    }
-    found
+    let spaces = (0..).map(RowsId).zip(program.row_spaces());
+    spaces.filter_map(|(at, rows)| Some((symbol_name(program, rows.size), fed_with(program, at)?))).collect()
 }
 
 /// The names of sizes that are bound in the network alone, and not in functions that are taken out of it.
@@ -147,10 +148,7 @@ impl Arithmetic for Source<'_> {
 
     fn symbol(&self, symbol: SymbolId) -> Option<Written> {
         let rows = self.program.row_spaces().iter().position(|rows| rows.size == symbol);
-        let is_fed = |rows: usize| {
-            let rows = Some(RowsId(rows as u32));
-            self.program.inputs().iter().any(|input| self.program.ty(*input).rows == rows)
-        };
+        let is_fed = |rows: usize| fed_with(self.program, RowsId(rows as u32)).is_some();
         let is_known = rows.is_none_or(|rows| self.has_rows && is_fed(rows));
         is_known.then(|| Written { text: symbol_name(self.program, symbol), is_sum: false })
     }

@@ -8,7 +8,7 @@ use paddle_core::program::{BlockId, DType, Dim, VarId};
 use super::constants::{constant, filled, range};
 use super::error::Lack;
 use super::graph::Graph;
-use super::sizes::size;
+use super::sizes::{fed_with, size};
 use super::tree::{Body, Call, Expr, Statement};
 use super::{inline, library, patterns, spread, table};
 
@@ -165,8 +165,7 @@ impl<'p> Blocks<'p> {
     /// A number for each row, as a value that has the rows.
     fn spread(&self, fill: &Fill) -> Option<Expr> {
         let program = self.program();
-        let inputs = program.inputs().iter();
-        let like = inputs.copied().find(|input| program.ty(*input).rows == fill.ty.rows)?;
+        let like = fed_with(program, fill.ty.rows?)?;
         let whole = filled(program, fill.value, &spread::along_rows(program, fill)?)?;
         Some(Call::of("each_row", vec![whole, Expr::Value(like)]).into())
     }
