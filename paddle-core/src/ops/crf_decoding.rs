@@ -1,8 +1,9 @@
 //! `crf_decoding`: the most probable labels of sequences.
 
+use super::compositions::label_chains;
 use super::linear_chain_crf::check_transition;
-use super::{AccuracyClass, Effects, Infer, Mismatch, Operation, Sample, Schema, Slot};
-use crate::program::{DType, Type};
+use super::{AccuracyClass, Composition, Effects, Infer, Mismatch, Operation, Sample, Schema, Slot};
+use crate::program::{BuildError, DType, Type, VarId};
 
 /// The labels of each sequence that have the highest score in a conditional random field
 /// ([`LinearChainCrf`](super::LinearChainCrf)), found by Viterbi's algorithm. If two labels lead to the same score, the
@@ -32,6 +33,11 @@ impl Operation for CrfDecoding {
         cx.need_sequences(0)?;
         check_transition(cx, 0, 1)?;
         Ok(vec![Type { rows: cx.ty(0).rows, ..Type::new(DType::I64, [1]) }])
+    }
+
+    fn written_out(&self, c: &mut Composition<'_>) -> Result<Option<VarId>, BuildError> {
+        let (emission, transition) = (c.input(0), c.input(1));
+        label_chains::best(c, emission, transition)
     }
 
     fn samples() -> Vec<Sample> {

@@ -1,10 +1,11 @@
 //! `linear_chain_crf`: the loss of the labels of sequences, in a conditional random field.
 
+use super::compositions::label_chains;
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
-    Schema, Slot, labels,
+    AccuracyClass, Composition, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation,
+    Sample, Schema, Slot, labels,
 };
-use crate::program::{DType, Dim, Type, VarId};
+use crate::program::{BuildError, DType, Dim, Type, VarId};
 
 /// The negative logarithm of the probability that a conditional random field gives to the labels of each sequence.
 /// Lafferty, McCallum and Pereira, "Conditional random fields", 2001.
@@ -90,6 +91,11 @@ impl Operation for LinearChainCrf {
         let inputs = [g.output(0), g.input(1), g.input(2), g.grad(1)?];
         let grads = g.emit_all(LinearChainCrfGrad, &inputs)?;
         Ok(vec![Some(grads[0]), Some(grads[1]), None])
+    }
+
+    fn written_out(&self, c: &mut Composition<'_>) -> Result<Option<VarId>, BuildError> {
+        let inputs = std::array::from_fn(|k| c.input(k));
+        label_chains::cost(c, inputs)
     }
 
     fn samples() -> Vec<Sample> {

@@ -1,37 +1,62 @@
 //! `compose`: replaces operators by compositions in which operators of their own compute what follows from parameters alone.
 //! The plan computes that once for each version of the parameters, and fuses the rest with what is around.
+//! `write_out`: replaces operators that somebody lacks by what others compute in their place.
 
-use crate::ops::{Composition, Program};
+use crate::ops::{Composition, Op, Program};
 use crate::program::{BlockId, BuildError, VarId};
+
+/// What gives the composition of an operator, if it has one.
+type Compose<'a> = dyn Fn(&Op, &mut Composition<'_>) -> Result<Option<VarId>, BuildError> + 'a;
 
 /// Replaces every operator that has a composition, in every block, unless its further outputs are read. For programs without
 /// gradients.
 pub fn compose(program: &mut Program) -> Result<(), BuildError> {
+    replace_all(program, &|op, composition| op.operation().composed(composition))
+}
+
+/// Replaces every operator for which `is_lacking`, in every block, if others can compute it and its intermediate outputs are not read. For
+/// programs without gradients.
+pub fn write_out(program: &mut Program, is_lacking: impl Fn(&Op) -> bool) -> Result<(), BuildError> {
+    replace_all(program, &|op, composition| match is_lacking(op) {
+        true => op.operation().written_out(composition),
+        false => Ok(None),
+    })
+}
+
+fn replace_all(program: &mut Program, compose: &Compose<'_>) -> Result<(), BuildError> {
     for block in 0..program.blocks().len() as u32 {
         let block = BlockId(block);
         let mut at = 0;
         while at < program.block(block).ops.len() {
-            at = replace(program, block, at)?;
+            at = replace(program, block, at, compose)?;
         }
     }
     Ok(())
 }
 
 /// Replaces the operator at a place, if it has a composition. Returns the place behind it.
-fn replace(program: &mut Program, block: BlockId, at: usize) -> Result<usize, BuildError> {
+fn replace(
+    program: &mut Program,
+    block: BlockId,
+    at: usize,
+    compose: &Compose<'_>,
+) -> Result<usize, BuildError> {
     let operator = &program.block(block).ops[at];
     let op = operator.op.clone();
     let outputs = operator.outputs.clone();
-    if outputs.iter().skip(1).any(|&output| is_read(program, output)) {
+    let is_intermediate = |k: &usize| op.schema().output(*k).is_intermediate;
+    let kept = (0..outputs.len()).find(|k| !is_intermediate(k)).unwrap_or(0);
+    let others = outputs.iter().enumerate().filter(|&(k, _)| k != kept);
+    if others.into_iter().any(|(_, &output)| is_read(program, output)) {
         return Ok(at + 1);
     }
-    let mut composition = Composition { program, block, at };
-    let result = op.operation().composed(&mut composition)?;
-    let at = composition.at;
+    let mut composition = Composition::before(program, block, at);
+    let result = compose(&op, &mut composition)?;
+    let at = composition.at();
     let Some(result) = result else { return Ok(at + 1) };
     program.block_mut(block).ops.remove(at);
-    program.swap_names(result, outputs[0]);
-    program.replace(outputs[0], result);
+    program.swap_names(result, outputs[kept]);
+    program.replace(outputs[kept], result);
     Ok(at)
 }
 

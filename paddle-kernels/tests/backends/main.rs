@@ -51,6 +51,7 @@ mod terms;
 mod together;
 mod tolerance;
 mod views;
+mod written_out;
 
 /// Makes a test of each function, for each backend on the processor.
 macro_rules! on_every_processor {

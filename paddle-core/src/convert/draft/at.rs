@@ -2,9 +2,10 @@
 
 use super::{Draft, Known};
 use crate::convert::error::Fault;
-use crate::ops::compositions::Emit;
+use crate::ops::compositions::{Emit, EmitLoops};
 use crate::ops::{
-    AssignValue, Binary, BinaryKind, Cast, Concat, Fill, Number, Op, Range, Reshape, Scale, Size, Slice,
+    AssignValue, Binary, BinaryKind, Cast, Concat, Fill, Number, Op, Program, Range, Reshape, Scale, Size,
+    Slice,
 };
 use crate::program::{BlockId, DType, Dim, Site, Type, VarId};
 
@@ -24,6 +25,46 @@ impl Emit for At<'_> {
 
     fn emit(&mut self, op: Op, inputs: &[VarId]) -> Result<VarId, Fault> {
         self.emit(op, inputs)
+    }
+}
+
+impl EmitLoops for At<'_> {
+    fn program(&mut self) -> &mut Program {
+        &mut self.draft.program
+    }
+
+    fn block(&self) -> BlockId {
+        self.block
+    }
+
+    fn create_parameter(&mut self, body: BlockId, name: &str, ty: Type) -> Result<VarId, Fault> {
+        self.draft.block_parameter(body, name, &ty)
+    }
+
+    fn within<T>(
+        &mut self,
+        body: BlockId,
+        append: impl FnOnce(&mut Self) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let outside = std::mem::replace(&mut self.block, body);
+        let appended = append(self);
+        self.block = outside;
+        appended
+    }
+
+    fn emit_all(&mut self, op: Op, inputs: &[VarId], outputs: usize) -> Result<Vec<VarId>, Fault> {
+        self.emit_all(op, inputs, outputs)
+    }
+
+    fn emit_loop(
+        &mut self,
+        op: Op,
+        inputs: &[VarId],
+        body: BlockId,
+        called: &str,
+        outputs: usize,
+    ) -> Result<Vec<VarId>, Fault> {
+        self.draft.append(self.block, op, inputs, &[body], &vec![called; outputs], self.site)
     }
 }
 

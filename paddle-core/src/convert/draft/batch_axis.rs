@@ -78,14 +78,23 @@ impl At<'_> {
 
     /// The value with the rows of the batch, if its first axis has their number.
     pub(in crate::convert) fn with_rows(&mut self, value: VarId) -> Result<VarId, Fault> {
-        let (Some(batch), Some(like)) = (self.draft.batch, self.draft.has_batch) else { return Ok(value) };
+        self.draft.has_batch.map_or(Ok(value), |like| self.with_rows_of(value, like))
+    }
+
+    /// The value with the rows of another one, if its first axis has their number.
+    pub(in crate::convert) fn with_rows_of(&mut self, value: VarId, like: VarId) -> Result<VarId, Fault> {
         let program = &self.draft.program;
-        let (ty, size) = (program.ty(value), program.row_space(batch).size);
-        if ty.rows.is_some() || ty.dims.first().and_then(Dim::as_symbol) != Some(size) {
+        let (ty, rows) = (program.ty(value), program.ty(like).rows);
+        let size = rows.map(|rows| program.row_space(rows).size);
+        if size.is_none() || ty.rows.is_some() || ty.dims.first().and_then(Dim::as_symbol) != size {
             return Ok(value);
         }
         match program.writer(value) {
-            Some(writer) if matches!(writer.op, Op::RowsToAxis(_)) => Ok(writer.inputs[0]),
+            Some(writer)
+                if matches!(writer.op, Op::RowsToAxis(_)) && program.ty(writer.inputs[0]).rows == rows =>
+            {
+                Ok(writer.inputs[0])
+            }
             _ => self.emit(AxisToRows, &[value, like]),
         }
     }

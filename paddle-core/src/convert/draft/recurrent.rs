@@ -7,11 +7,11 @@
 use super::At;
 use super::units::{Unit, Weights};
 use crate::convert::error::Fault;
+use crate::ops::compositions::along_tokens::{self, Step};
 use crate::ops::compositions::made_sequences;
 use crate::ops::{
-    Binary, BinaryKind, Cast, Compare, CompareKind, Concat, Fill, For, Gather, GatherRows, Number, Op,
-    Reshape, RowNumbers, RowsToAxis, Scale, ScatterRows, SequencePad, SequenceReverse, Slice, Split,
-    Transpose,
+    Binary, BinaryKind, Cast, Compare, CompareKind, Concat, Fill, Gather, Number, Op, Reshape, RowNumbers,
+    RowsToAxis, Scale, SequencePad, SequenceReverse, Slice, Split, Transpose,
 };
 use crate::program::{DType, Dim, RowsId, Type, VarId};
 
@@ -211,33 +211,15 @@ impl At<'_> {
         initial: &[VarId],
         step: impl FnOnce(VarId, &[VarId], &mut At<'_>) -> Result<Vec<VarId>, Fault>,
     ) -> Result<(VarId, Vec<VarId>), Fault> {
-        let outer = self.block;
+        let given = |x: &[VarId], state: &[VarId], at: &mut At<'_>| {
+            let Some(&x) = x.first() else { return Ok(Step::default()) };
+            let state = step(x, state, at)?;
+            Ok(Step { given: state.first().copied().into_iter().collect(), state })
+        };
         let wrong = || Fault::Form { message: "its steps are not those of sequences".to_string() };
-        let of = self.ty(tokens).rows.ok_or_else(wrong)?;
-        let program = &mut self.draft.program;
-        let steps = program.steps_of(of);
-        let rows = program.local_rows(of, steps);
-        let block = program.create_iteration(outer, steps)?;
-        let inside = program.block(block).rows.ok_or_else(wrong)?;
-        let item = self.emit(GatherRows { rows }, &[tokens])?;
-        let ty = self.ty(item).clone();
-        let rows = ty.rows.and_then(|of| self.draft.program.iteration_of(of, inside));
-        let item_inside = self.draft.block_parameter(block, "x", &Type { rows, ..ty })?;
-        let mut state = Vec::with_capacity(initial.len());
-        for &value in initial {
-            let ty = Type { rows: Some(inside), ..self.ty(value).clone() };
-            state.push(self.draft.block_parameter(block, "state", &ty)?);
-        }
-        let mut inner = At { draft: &mut *self.draft, block, site: self.site };
-        let mut results = step(item_inside, &state, &mut inner)?;
-        results.push(results[0]);
-        self.draft.program.set_results(block, &results)?;
-        let inputs: Vec<VarId> = std::iter::once(item).chain(initial.iter().copied()).collect();
-        let op = Op::from(For { items: 1 });
-        let names = vec!["rnn"; initial.len() + 1];
-        let mut outputs = self.draft.append(outer, op, &inputs, &[block], &names, self.site)?;
-        let given = outputs.split_off(initial.len());
-        Ok((self.emit(ScatterRows, &given)?, outputs))
+        let Step { given, state } =
+            along_tokens::for_each_token(self, "rnn", &[tokens], initial, given)?.ok_or_else(wrong)?;
+        Ok((*given.first().ok_or_else(wrong)?, state))
     }
 
     /// A direction of a layer, step by step: what it gives for each step, and its state at the end.

@@ -9,6 +9,7 @@
 //! | `while` on a scalar | `Loop`: the condition is before it, and again at the end of its body |
 //! | `while` per row | `Loop` with the numbers of the rows that go on |
 //! | `for` | `Loop` with the state of all rows, of which an iteration takes those whose sequences have a token left |
+//! | conditional random fields | a `for` for their cost, two for the best labels |
 //! | the order of iterations | none: values are stored in the order of the sequences |
 //! | formulas of functions | the same formulas, see `formula.rs` |
 //!
@@ -36,7 +37,8 @@ use self::graph::Writer;
 use super::export::ExportError;
 use super::from_wire::check_params;
 use super::types::element;
-use crate::ops::Program;
+use crate::ops::{Op, Program};
+use crate::passes::compose::write_out;
 use crate::passes::test_mode::test_mode;
 use crate::program::{RowsId, Type};
 use crate::wire::TensorRecord;
@@ -67,8 +69,10 @@ pub fn to_onnx(
 ) -> Result<ModelProto, ExportError> {
     let mut inference = program.clone();
     test_mode(&mut inference);
+    inference.verify().map_err(|error| ExportError::Legalise(error.into()))?;
+    write_out(&mut inference, |op| matches!(op, Op::LinearChainCrf(_) | Op::CrfDecoding(_)))
+        .map_err(|error| ExportError::Legalise(error.into()))?;
     let program = &inference;
-    program.verify().map_err(|error| ExportError::Legalise(error.into()))?;
     check_params(program, params).map_err(ExportError::Parameters)?;
     let mut writer = Writer::new(program);
     let mut graph = GraphProto { name: Some("main".to_string()), ..GraphProto::default() };

@@ -1,13 +1,15 @@
 //! Compositions: what layers and rules of the wire alike compute with several operators.
 
+pub(crate) mod along_tokens;
 mod emit;
 pub(crate) mod initializers;
+pub(crate) mod label_chains;
 pub mod made_sequences;
 #[cfg(feature = "read")]
 pub(crate) mod narrow;
 pub(crate) mod volumes;
 
-pub(crate) use emit::{Emit, Tried};
+pub(crate) use emit::{Emit, EmitLoops, Tried};
 
 use crate::ops::{
     Binary, BinaryKind, Cast, Compare, CompareKind, Fill, Number, Op, Range, Reduce, ReduceKind, Reshape,

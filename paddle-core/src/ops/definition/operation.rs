@@ -105,6 +105,12 @@ pub trait Operation {
         Ok(None)
     }
 
+    /// The only output that is not intermediate, by other operators, for programs of those who lack this one. `None` if there is no such
+    /// form. It has no errors of a run: ids that are out of range, sequences of different lengths.
+    fn written_out(&self, _c: &mut Composition<'_>) -> Result<Option<VarId>, BuildError> {
+        Ok(None)
+    }
+
     /// The input that it reads as the transpose of a matrix, and the operator that takes the transpose itself.
     fn turned(&self) -> Option<(usize, Op)> {
         None

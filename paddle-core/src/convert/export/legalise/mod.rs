@@ -16,6 +16,7 @@
 //! | a constant with rows | `fill_constant_batch_size_like` a value that has them |
 //! | the tokens of sequences, if an operator works along them or they are fetched | `lod_reset` to the offsets of an input, or to computed ones |
 //! | windows along sequences, and their product with filters | `sequence_conv` |
+//! | the cost of a conditional random field | a `for`, as later releases have no operator for it |
 //!
 //! PaddlePaddle's own forms of the last three (`split_lod_tensor`, rank tables, arrays) are not used: the passes of its default
 //! predictor fail on them, and later releases do not have them. Instead each iteration copies what was collected before it, so a
@@ -68,7 +69,8 @@ use crate::convert::dialect::{EMPTY, OURS};
 use crate::convert::to_wire::holder;
 use crate::convert::types::tensor_type;
 use crate::ops::{Op, Operator, Program, SequenceWindow};
-use crate::program::{BlockId, DType, Located, RowsId, Type, VarId, VerifyError};
+use crate::passes::compose::write_out;
+use crate::program::{BlockId, BuildError, DType, Located, RowsId, Type, VarId, VerifyError};
 use crate::wire::{BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarKind, Version};
 
 /// The version of PaddlePaddle in the exported program: 2.6.2.
@@ -83,6 +85,8 @@ const MAX_OPERATORS: usize = 1 << 20;
 pub enum LegaliseError {
     /// The program is not well-formed.
     Verify(VerifyError),
+    /// An operator that is missing there cannot be computed by others.
+    Build(BuildError),
     /// Nothing there computes an operator.
     Operator {
         /// The operator.
@@ -108,6 +112,7 @@ impl fmt::Display for LegaliseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LegaliseError::Verify(error) => error.fmt(f),
+            LegaliseError::Build(error) => error.fmt(f),
             LegaliseError::Operator { operator, place, reason } => {
                 if let Some(place) = place {
                     write!(f, "{place}: ")?;
@@ -145,9 +150,18 @@ impl From<VerifyError> for LegaliseError {
     }
 }
 
+impl From<BuildError> for LegaliseError {
+    fn from(error: BuildError) -> Self {
+        LegaliseError::Build(error)
+    }
+}
+
 /// Writes a program with PaddlePaddle's own operators. The program has to be without operators of training.
 pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
     program.verify()?;
+    let mut own = program.clone();
+    write_out(&mut own, |op| matches!(op, Op::LinearChainCrf(_)))?;
+    let program = &own;
     let operators = size(program, Program::GLOBAL);
     if operators > MAX_OPERATORS {
         return Err(LegaliseError::TooLarge { operators });

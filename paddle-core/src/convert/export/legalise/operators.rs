@@ -56,7 +56,7 @@ impl Legaliser<'_> {
             Op::CrfDecoding(_) => self.crf_decoding(at, operator),
             Op::EditDistance(_) => self.edit_distance(at, operator),
             Op::LayerNorm(op) => self.layer_norm(at, operator, op),
-            Op::LinearChainCrf(_) => self.linear_chain_crf(at, operator),
+            Op::LinearChainCrf(_) => self.refuse(operator, "the number of its labels has to be a number"),
             Op::Matmul(_) => self.matmul(at, operator),
             Op::Loss(op) => self.loss(at, operator, op.kind),
             Op::Pad(op) => self.pad(at, operator, op),

@@ -219,22 +219,6 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// The real operator has outputs for its gradient: the exponentials with which it computes.
-    pub(super) fn linear_chain_crf(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
-        let program = self.program;
-        let [emission, transition, label] = [0, 1, 2].map(|k| operator.inputs[k]);
-        let tokens = self.with_offsets(at, emission);
-        let labels = self.with_offsets(at, label);
-        let labels = self.in_columns(at, operator, labels, program.ty(label))?;
-        let exponentials = [("emission", emission), ("transition", transition)];
-        let [of_emission, of_transition] = exponentials
-            .map(|(name, var)| self.declare(at, &format!("linear_chain_crf.{name}"), program.ty(var)));
-        let inputs = [tokens, self.name(transition), labels];
-        let desc = self.same_on(operator, at, &inputs).with_output("EmissionExps", [of_emission]);
-        self.push(at, desc.with_output("TransitionExps", [of_transition]));
-        Ok(())
-    }
-
     pub(super) fn crf_decoding(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let inputs = [self.with_offsets(at, operator.inputs[0]), self.name(operator.inputs[1])];
         let desc = self.same_on(operator, at, &inputs);

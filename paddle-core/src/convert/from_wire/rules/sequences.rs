@@ -65,6 +65,7 @@ impl<'a> Reading<'_, 'a> {
             return Ok(false);
         }
         let (x, y) = (self.input("X")?, self.input("Y")?);
+        let x = self.at().with_rows_of(x, y)?;
         match [x, y].map(|value| self.rows_of(value)) {
             [Some(_), Some(_)] if self.ty(x).rows == self.ty(y).rows => self.out(Assign, &[x]),
             [Some(rows), Some(others)] if rows == others => self.out(SequenceAlign, &[x, y]),
