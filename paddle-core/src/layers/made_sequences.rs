@@ -3,7 +3,7 @@
 use super::Call;
 use crate::ops::{
     Binary, BinaryKind, Cast, Fill, MismatchKind, Number, Reshape, SequenceAlign, SequenceGather,
-    SequenceLength, SequencePad, SequenceRange, Size, made_sequences,
+    SequenceLength, SequencePad, SequenceRange, SequenceUnpad, Size, made_sequences,
 };
 use crate::program::{BuildError, DType, RowsId, Type, VarId};
 
@@ -52,9 +52,10 @@ macro_rules! with_made_sequence_layers {
                            length: Whole "How many tokens, i64: a number, or one for each row.";)
                 => sequence_slice;
 
-            /// The first `length` places of each row as a sequence: the tokens that `sequence_pad` padded.
+            /// The first `length` places of each row as a sequence: the tokens that `sequence_pad` padded. Where sequences of these rows are given
+            /// in place of a length, the result has their tokens, and can be computed with together with them.
             sequence_unpad(x: Value "Rows of equally many places: `[_, T, ..]`.",
-                           length: Whole "How many of them are tokens, i64: a number, or one for each row.";)
+                           length: Whole "How many of them are tokens, i64: a number, or one for each row; or sequences that are as long.";)
                 => sequence_unpad;
         }
     };
@@ -206,6 +207,10 @@ fn sequence_pad(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 fn sequence_unpad(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, rows) = (call.value("x")?, rows_of_places(call, "x")?);
+    let like = call.value("length")?;
+    if call.ty(like).rows.is_some_and(|tokens| call.program.rows_of_whole_sequences(tokens) == Some(rows)) {
+        return call.emit_one(SequenceUnpad, &[x, like]);
+    }
     let length = numbers(call, "length", rows)?;
     let rows = tokens(call, rows);
     made_sequences::unpad((x, rows), length, |op, inputs| call.emit_one(op, inputs))

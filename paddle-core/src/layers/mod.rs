@@ -8,6 +8,7 @@
 #[macro_use]
 mod table;
 
+mod boxes;
 mod call;
 mod classes;
 mod einsum;
@@ -242,6 +243,7 @@ impl Layer {
 macro_rules! with_layer_families {
     ($($callback:ident)::+) => {
         $($callback)::+! {
+            boxes with_box_layers,
             classes with_class_layers,
             elementwise with_elementwise_layers,
             functions with_function_layers,

@@ -22,7 +22,8 @@ macro_rules! with_pooling_layers {
             /// column`, i32; of equal ones, the first.
             max_pool2d_with_index(x: Value "The images.", size: Sizes "The height and width of a window: `2`, `[2, 3]`.";
                    stride: Sizes "How far a window is from the next; `size` if it is left out, so that windows lie side by side.",
-                   padding: Ints = 0 "What is put around the images, which is no maximum: `1`, `[height, width]`.")
+                   padding: Ints = 0 "What is put around the images, which is no maximum: `1`, `[height, width]`.",
+                   adaptive: Flag = false "Whether `size` is the number of windows, which are spread over the images evenly.")
                    several
                 => max_pool2d_with_index;
 
@@ -70,7 +71,8 @@ fn max_pool2d_with_index(call: &mut Call<'_>) -> Result<Vec<VarId>, BuildError> 
         }
     };
     let strides = strides(call, size)?;
-    call.emit(MaxPool2dWithIndex { strides, paddings, ..MaxPool2dWithIndex::of_size(size) }, &[x])
+    let adaptive = call.flag("adaptive")?;
+    call.emit(MaxPool2dWithIndex { strides, paddings, adaptive, ..MaxPool2dWithIndex::of_size(size) }, &[x])
 }
 
 fn pool2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {

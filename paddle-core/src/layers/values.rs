@@ -3,7 +3,7 @@
 
 use super::Call;
 use crate::ops::{
-    Assign, AxisToRows, Cast, Fill, Mismatch, MismatchKind, Number, Program, RowNumbers, RowsToAxis,
+    Assign, AxisToRows, Cast, Fill, Gather, Mismatch, MismatchKind, Number, Program, RowNumbers, RowsToAxis,
     StopGradient, ToDevice, initializers,
 };
 use crate::program::{BuildError, DType, Type, VarId};
@@ -27,6 +27,12 @@ macro_rules! with_value_layers {
                     let inputs = [call.value("x")?, call.value("like")?];
                     call.emit_one(AxisToRows, &inputs)
                 };
+
+            /// The parts of `x`, which has no rows, as rows of their own: `[2, D]` becomes two rows `[D]`, whatever the batch is. Branches and loops
+            /// run on them row by row, and they have sequences: those of `own_rows(reshape(x, [1, N]))` are of all values together,
+            /// as `sequence_filter` gives them. [`all_rows`](all_rows) is the inverse.
+            own_rows(x: Value "What has a part for each row, along its first dimension, whose size is a number.";)
+                => own_rows;
 
             /// The number of each row of `x`, from 0 on, i64: `[_]`. In a branch or a loop it is the number among the rows there.
             row_numbers(x: Value "What has the rows.";)
@@ -90,6 +96,33 @@ fn row_numbers(call: &mut Call<'_>) -> Result<VarId, BuildError> {
         Some(rows) => call.emit_one(RowNumbers::of(rows), &[]),
         None => Err(call.wrong("x", MismatchKind::Rows, "it has no rows to be numbered")),
     }
+}
+
+fn own_rows(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let ty = call.ty(x);
+    if ty.rows.is_some() {
+        return Err(call.wrong(
+            "x",
+            MismatchKind::Rows,
+            "`own_rows` needs a value without rows; `all_rows` makes rows a dimension",
+        ));
+    }
+    let count = ty.dims.first().and_then(|dim| u32::try_from(dim.constant()?).ok());
+    let Some(count) = count else {
+        let but = "the number of its rows has to be a number, and is that of its first dimension";
+        return Err(call.wrong("x", MismatchKind::Shape, but));
+    };
+    let rows = call.program.fixed_rows(count);
+    let own = call.program.rows_of_block(call.block);
+    if own.is_none_or(|own| !call.program.descends(own, rows)) {
+        let numbers = call.emit_one(RowNumbers::of(rows), &[])?;
+        return call.emit_one(AxisToRows, &[x, numbers]);
+    }
+    // A block that runs on some of these rows takes the parts of them.
+    let numbers = call.program.prepend_op(Program::GLOBAL, RowNumbers::of(rows), &[], call.site)?[0];
+    let numbers = call.program.localize(call.block, numbers, call.site)?;
+    call.emit_one(Gather { axis: 0 }, &[x, numbers])
 }
 
 fn assign(call: &mut Call<'_>) -> Result<VarId, BuildError> {

@@ -136,9 +136,13 @@ impl<O: OpInterface> Program<O> {
         self.add_rows(name.to_string(), None, RowOrigin::Root)
     }
 
-    /// Adds a row space of always so many rows, and the symbol of their number.
-    pub fn create_fixed_rows(&mut self, name: &str, count: u32) -> RowsId {
-        let name = self.fresh_size(name.to_string());
+    /// The row space of always so many rows. It is added, with the symbol of their number, if there is none.
+    pub fn fixed_rows(&mut self, count: u32) -> RowsId {
+        let known = self.row_spaces.iter().position(|rows| rows.origin == RowOrigin::Fixed(count));
+        if let Some(at) = known {
+            return RowsId(at as u32);
+        }
+        let name = self.fresh_size("rows".to_string());
         self.add_rows(name, None, RowOrigin::Fixed(count))
     }
 

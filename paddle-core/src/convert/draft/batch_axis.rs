@@ -38,7 +38,6 @@ impl Draft {
         self.segments.retain(|(_, numbers), tokens| to.has(*numbers) && to.has(*tokens));
         self.known.retain(|&value, _| to.has(value));
         self.batch = self.batch.filter(|rows| to.has_rows(*rows));
-        self.fixed_rows.retain(|_, rows| to.has_rows(*rows));
         self.counted.retain(|rows| to.has_rows(*rows));
     }
 

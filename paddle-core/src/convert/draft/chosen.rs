@@ -21,7 +21,7 @@ impl At<'_> {
         let Some(count) = ty.dims.first() else { return Ok(None) };
         let known = count.constant().and_then(|count| u32::try_from(count).ok());
         let rows = match known {
-            Some(count) => Some(self.draft.fixed_rows(count)),
+            Some(count) => Some(self.draft.program.fixed_rows(count)),
             None => self.draft.rows_of_number(count),
         };
         let Some(rows) = rows else { return Ok(None) };
@@ -33,7 +33,7 @@ impl At<'_> {
     pub(in crate::convert) fn as_only_row(&mut self, value: VarId) -> Result<VarId, Fault> {
         let dims = [&[Dim::from(1)], &self.ty(value).dims[..]].concat();
         let value = self.shaped(value, dims)?;
-        let rows = self.draft.fixed_rows(1);
+        let rows = self.draft.program.fixed_rows(1);
         let like = self.emit(RowNumbers::of(rows), &[])?;
         self.emit(AxisToRows, &[value, like])
     }

@@ -14,7 +14,7 @@ impl At<'_> {
         let count = self.binary(BinaryKind::Max, count, none)?;
         let count = self.as_only_row(count)?;
         let count = self.shaped(count, Vec::new())?;
-        let row = self.draft.fixed_rows(1);
+        let row = self.draft.program.fixed_rows(1);
         let rows = self.draft.program.create_tokens(name, row);
         self.draft.counted.insert(rows);
         let numbers = self.emit(SequenceRange { rows }, &[count])?;

@@ -76,8 +76,6 @@ pub(super) struct Draft {
     pub(super) has_batch: Option<VarId>,
     /// Values in which the batch is an ordinary axis, by the block and the value with rows.
     pub(super) merged: BTreeMap<(BlockId, VarId), VarId>,
-    /// Row spaces of a fixed number of rows, by that number.
-    fixed_rows: BTreeMap<u32, RowsId>,
     /// Row spaces whose number of rows is a size like any other: nothing else has these rows.
     pub(super) counted: BTreeSet<RowsId>,
     /// The tokens of segments, by the block and the numbers of the segments.
@@ -99,7 +97,6 @@ impl Draft {
             batch: None,
             has_batch: None,
             merged: BTreeMap::new(),
-            fixed_rows: BTreeMap::new(),
             counted: BTreeSet::new(),
             segments: BTreeMap::new(),
             known: BTreeMap::new(),
@@ -189,12 +186,6 @@ impl Draft {
     /// The rows of the batch.
     pub(super) fn batch(&mut self) -> RowsId {
         *self.batch.get_or_insert_with(|| self.program.create_rows("_"))
-    }
-
-    /// The rows of values without rows, of which there are always so many.
-    pub(super) fn fixed_rows(&mut self, count: u32) -> RowsId {
-        let program = &mut self.program;
-        *self.fixed_rows.entry(count).or_insert_with(|| program.create_fixed_rows("rows", count))
     }
 
     pub(super) fn ty(&self, var: VarId) -> &Type {

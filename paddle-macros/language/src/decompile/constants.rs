@@ -40,24 +40,20 @@ pub(super) fn literal(number: Number, dtype: DType) -> String {
         (number, DType::Bool) => (number.as_f64() != 0.0).to_string(),
         (number, DType::I64) => whole(number),
         (number, DType::I32) => format!("{}i32", whole(number)),
-        (number, DType::F32 | DType::F64) if !number.as_f64().is_finite() => {
-            let (argument, is_negative) = logarithm(number.as_f64());
-            let sign = if is_negative { "-" } else { "" };
-            let text = format!("{sign}log({})", literal(Number::Float(argument), dtype));
-            if is_negative { format!("({text})") } else { text }
-        }
         (number, DType::F32) => float(number.as_f64()),
-        (number, DType::F64) => format!("{:?}f64", number.as_f64()),
+        (number, DType::F64) if number.as_f64().is_finite() => format!("{:?}f64", number.as_f64()),
+        (number, DType::F64) => not_finite("f64", number.as_f64()),
     }
 }
 
-/// A number whose logarithm is this one, which is not finite and has no literal, and whether that is to be negated.
-fn logarithm(number: f64) -> (f64, bool) {
-    match number {
-        f64::INFINITY => (0.0, true),
-        f64::NEG_INFINITY => (0.0, false),
-        _ => (-1.0, false),
-    }
+/// The name of a number that has no literal.
+fn not_finite(of: &str, value: f64) -> String {
+    let name = match value {
+        f64::INFINITY => "INFINITY",
+        f64::NEG_INFINITY => "NEG_INFINITY",
+        _ => "NAN",
+    };
+    format!("{of}::{name}")
 }
 
 fn whole(number: Number) -> String {
@@ -66,6 +62,9 @@ fn whole(number: Number) -> String {
 
 /// A number in as few digits as single precision needs, if it is one of single precision.
 pub(super) fn float(value: f64) -> String {
+    if !value.is_finite() {
+        return not_finite("f32", value);
+    }
     let single = value as f32;
     if f64::from(single) == value { format!("{single:?}") } else { format!("{value:?}") }
 }
@@ -93,17 +92,6 @@ pub(super) fn filled(program: &Program, value: Number, ty: &Type) -> Option<Expr
     };
     let value = value.as_f64();
     let full = match value {
-        value if !value.is_finite() => {
-            let (argument, is_negative) = logarithm(value);
-            let ones = Call::of("ones", vec![shape]).into();
-            let argument = Expr::Infix("*", Box::new([ones, Expr::Word(float(argument))]));
-            let log: Expr = Call::of("log", vec![argument]).into();
-            let value = if is_negative { Expr::Prefix("-", Box::new(log)) } else { log };
-            return Some(match ty.dtype {
-                DType::F32 => value,
-                dtype => Call::of("cast", vec![value, Expr::word(dtype)]).into(),
-            });
-        }
         0.0 if value.is_sign_positive() => Call::of("zeros", vec![shape]),
         1.0 => Call::of("ones", vec![shape]),
         value => Call::of("full", vec![shape, Expr::Word(float(value))]),
@@ -112,7 +100,7 @@ pub(super) fn filled(program: &Program, value: Number, ty: &Type) -> Option<Expr
         return Some(full.into());
     }
     // The layers give single precision.
-    let is_exact = f64::from(value as f32) == value;
+    let is_exact = f64::from(value as f32) == value || value.is_nan();
     is_exact.then(|| Call::of("cast", vec![full.into(), Expr::word(ty.dtype)]).into())
 }
 

@@ -58,7 +58,7 @@ impl Blocks<'_> {
     fn branch(&self, block: BlockId, results: &[VarId]) -> Body {
         let results = results.iter().map(|result| self.result(*result)).collect();
         let mut body = Body { results, ..self.body(block) };
-        inline::drop_unread(&mut body);
+        inline::drop_unread(&mut body, &|var| self.graph.is_counted(var));
         body
     }
 
@@ -256,7 +256,7 @@ impl Blocks<'_> {
             }
         }
         body.results = next;
-        inline::drop_unread(&mut body);
+        inline::drop_unread(&mut body, &|var| self.graph.is_counted(var));
         Statement::Loop(Loop { head, states, body, collected: read })
     }
 }

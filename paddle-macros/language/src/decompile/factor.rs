@@ -244,7 +244,9 @@ impl Repetition {
         }
         let output = |statement: &Statement, place: usize| match statement {
             Statement::Let { outputs, .. } => outputs.get(place).copied().flatten(),
-            Statement::Assign { .. } | Statement::Loop(_) | Statement::Chain(_) => None,
+            Statement::Assign { .. } | Statement::Loop(_) | Statement::Chain(_) | Statement::Rows { .. } => {
+                None
+            }
         };
         let results: Vec<Expr> = self
             .results

@@ -1,9 +1,12 @@
 //! What reads and writes the values of a program.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use paddle_core::ops::{Op, Operator, Program};
-use paddle_core::program::{BlockId, Definition, VarId};
+use paddle_core::ops::{Attribute, Op, Operator, Program};
+use paddle_core::program::{BlockId, Definition, Dim, SymbolId, VarId};
+
+use super::row_sizes::counted_rows;
 
 /// How many shapes one after another are looked through.
 const MOST_RESHAPES: usize = 16;
@@ -17,12 +20,27 @@ pub(super) struct Graph<'p> {
     reads: BTreeMap<VarId, usize>,
     /// Operators with an output that is read.
     live: BTreeSet<(BlockId, usize)>,
+    /// Numbers of rows that are made: for each, the first value that has the rows.
+    tellers: BTreeMap<SymbolId, VarId>,
+    /// The values that tell a number of rows that is written.
+    counted: BTreeSet<VarId>,
+    /// Values by which layers are told of rows.
+    told_by: Mutex<BTreeSet<VarId>>,
 }
 
 impl<'p> Graph<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
         let (writers, same) = (BTreeMap::new(), BTreeMap::new());
-        let mut graph = Graph { program, writers, same, reads: BTreeMap::new(), live: BTreeSet::new() };
+        let mut graph = Graph {
+            program,
+            writers,
+            same,
+            reads: BTreeMap::new(),
+            live: BTreeSet::new(),
+            tellers: tellers(program),
+            counted: BTreeSet::new(),
+            told_by: Mutex::default(),
+        };
         for (id, block) in (0..).map(BlockId).zip(program.blocks()) {
             for (at, operator) in block.ops.iter().enumerate() {
                 graph.writers.extend(operator.outputs.iter().map(|output| (*output, (id, at))));
@@ -126,7 +144,18 @@ impl<'p> Graph<'p> {
                 _ => operator.inputs.len(),
             };
             operator.inputs.iter().take(count).for_each(|input| self.read(*input));
+            let sizes = sizes(self.program, operator);
+            let told: Vec<VarId> = sizes.iter().filter_map(|size| self.tellers.get(size).copied()).collect();
+            for teller in told {
+                self.counted.insert(self.resolve(teller));
+                self.read(teller);
+            }
         }
+    }
+
+    /// Whether the number of a value's rows is written somewhere.
+    pub(super) fn is_counted(&self, var: VarId) -> bool {
+        self.counted.contains(&self.resolve(var))
     }
 
     fn read(&mut self, var: VarId) {
@@ -149,7 +178,18 @@ impl<'p> Graph<'p> {
 
     /// How often a value is read.
     pub(super) fn reads(&self, var: VarId) -> usize {
-        self.reads.get(&self.resolve(var)).copied().unwrap_or_default()
+        let var = self.resolve(var);
+        let tells = usize::from(self.told_by().contains(&var));
+        self.reads.get(&var).copied().unwrap_or_default() + tells
+    }
+
+    /// Notes that a layer is told of rows by a value, which then is no part of another one. What is in front of a layer is written later.
+    pub(super) fn tell_by(&self, var: VarId) {
+        self.told_by().insert(self.resolve(var));
+    }
+
+    fn told_by(&self) -> MutexGuard<'_, BTreeSet<VarId>> {
+        self.told_by.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn is_live(&self, block: BlockId, at: usize) -> bool {
@@ -171,4 +211,34 @@ impl<'p> Graph<'p> {
     pub(super) fn is_parameter(&self, var: VarId) -> bool {
         self.program.var(self.resolve(var)).definition == Definition::Parameter
     }
+}
+
+/// For each number of rows that are made, the first value that has the rows.
+fn tellers(program: &Program) -> BTreeMap<SymbolId, VarId> {
+    let mut tellers = BTreeMap::new();
+    for operator in program.blocks().iter().flat_map(|block| &block.ops) {
+        for output in &operator.outputs {
+            if let Some(rows) = counted_rows(program, *output) {
+                tellers.entry(program.row_space(rows).size).or_insert(*output);
+            }
+        }
+    }
+    tellers
+}
+
+/// The symbols of the sizes that an operator has as attributes, or gives.
+fn sizes(program: &Program, operator: &Operator) -> Vec<SymbolId> {
+    let dims = |dims: &[Dim]| dims.iter().flat_map(Dim::symbols).collect::<Vec<SymbolId>>();
+    let mut sizes = match &operator.op {
+        Op::Fill(op) => dims(&op.ty.dims),
+        Op::Range(op) => dims(&op.ty.dims),
+        Op::Size(_) => dims(&program.ty(operator.inputs[0]).dims),
+        _ => Vec::new(),
+    };
+    for (_, attribute) in operator.op.attributes() {
+        if let Attribute::Dims(all) = attribute {
+            sizes.extend(dims(&all));
+        }
+    }
+    sizes
 }

@@ -12,15 +12,15 @@ const WIDTH: usize = 48;
 /// The most parts of a condition that is written as one expression.
 const MOST_PARTS: usize = 400;
 
-/// Removes statements whose values nothing reads, the last ones first.
-pub(super) fn drop_unread(body: &mut Body) {
+/// Removes statements whose values nothing reads, the last ones first. `keeps` are those that are read later.
+pub(super) fn drop_unread(body: &mut Body, keeps: &dyn Fn(VarId) -> bool) {
     let mut reads: BTreeMap<VarId, usize> = BTreeMap::new();
     body.results
         .iter()
         .for_each(|result| result.values(false, &mut |var, _| *reads.entry(var).or_default() += 1));
     let mut kept = Vec::with_capacity(body.statements.len());
     while let Some(mut statement) = body.statements.pop() {
-        let is_read = |var: &VarId| reads.contains_key(var);
+        let is_read = |var: &VarId| reads.contains_key(var) || keeps(*var);
         match &mut statement {
             Statement::Let { outputs, .. } => {
                 outputs.iter_mut().for_each(|output| *output = output.filter(|output| is_read(output)));
@@ -35,7 +35,7 @@ pub(super) fn drop_unread(body: &mut Body) {
                     continue;
                 }
             }
-            Statement::Assign { .. } | Statement::Chain(_) => {}
+            Statement::Assign { .. } | Statement::Chain(_) | Statement::Rows { .. } => {}
         }
         statement.values(false, &mut |var, _| *reads.entry(var).or_default() += 1);
         kept.push(statement);
@@ -98,6 +98,7 @@ pub(super) fn inline(body: &mut Body, keeps: &dyn Fn(VarId) -> bool) {
                 }
             }
             Statement::Chain(chain) => chain.initial.replace(&mut put),
+            Statement::Rows { of, .. } => of.replace(&mut put),
             Statement::Loop(Loop { head, states, body, .. }) => {
                 states.iter_mut().for_each(|state| state.initial.replace(&mut put));
                 if let Head::For(items) = head {
@@ -138,7 +139,7 @@ fn initials(statement: &Statement) -> Vec<VarId> {
     let initials: Vec<&Expr> = match statement {
         Statement::Loop(it) => it.states.iter().map(|state| &state.initial).collect(),
         Statement::Chain(chain) => vec![&chain.initial],
-        Statement::Let { .. } | Statement::Assign { .. } => Vec::new(),
+        Statement::Let { .. } | Statement::Assign { .. } | Statement::Rows { .. } => Vec::new(),
     };
     initials
         .into_iter()

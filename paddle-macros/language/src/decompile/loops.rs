@@ -37,6 +37,7 @@ impl Variables {
                     self.assign(it);
                 }
                 Statement::Chain(chain) => self.branches(&mut chain.initial),
+                Statement::Rows { .. } => {}
             }
         }
         body.results.iter_mut().for_each(|result| self.branches(result));

@@ -27,6 +27,8 @@ mod names;
 mod parameters;
 mod patterns;
 mod print;
+mod row_sizes;
+mod rows;
 mod shape;
 mod sizes;
 mod spread;
@@ -104,6 +106,8 @@ pub(crate) fn items(program: &Program, form: &Form) -> Result<String, NotWritabl
     let blocks = Blocks::new(program);
     let mut body = blocks.body(BlockId::GLOBAL);
     body.results = program.outputs().iter().map(|output| blocks.whole(*output)).collect();
+    let mut lacks = row_sizes::bind(program, &mut body);
+    inline::drop_unread(&mut body, &|_| false);
     // An input that is not read has to be one by intention.
     let is_unread = |input: &&VarId| blocks.graph.reads(**input) == 0;
     let unread = program.inputs().iter().filter(is_unread);
@@ -120,7 +124,6 @@ pub(crate) fn items(program: &Program, form: &Form) -> Result<String, NotWritabl
     inline::inline(&mut body, &|var| given.contains_key(&var));
     functions.iter_mut().for_each(|function| inline::inline(&mut function.body, &|_| false));
     let variables = Variables::of(&mut body, program.vars().len());
-    let mut lacks = Vec::new();
     body.walk(&mut |value| {
         if let Expr::Lack(lack) = value {
             lacks.push(Lack::clone(lack));

@@ -71,6 +71,7 @@ impl<'a> Names<'a> {
                     outputs.iter().flatten().for_each(|output| self.bind(*output, *output, &kind));
                 }
                 Statement::Assign { value, .. } => self.branches(value),
+                Statement::Rows { .. } => {}
                 Statement::Chain(chain) => {
                     let numbers = chain.arguments.iter().filter(|(_, is_name)| *is_name);
                     self.taken.extend(numbers.map(|(name, _)| name.clone()));

@@ -5,6 +5,7 @@ use paddle_core::program::VarId;
 
 use super::names::Names;
 use super::parameters::Parameters;
+use super::sizes;
 use super::tree::{Body, Call, Chain, Expr, Head, If, Loop, Statement};
 
 /// The longest line.
@@ -42,6 +43,11 @@ impl Printer<'_> {
                 }
                 Statement::Loop(it) => self.repeat(it, depth),
                 Statement::Chain(chain) => self.chain(chain, depth),
+                Statement::Rows { name, of } => {
+                    let of = self.expr(of, 0);
+                    self.indent(depth);
+                    self.text.push_str(&sizes::naming(name, &of));
+                }
             }
         }
         match &body.results[..] {

@@ -44,6 +44,17 @@ pub(super) fn fed_with(program: &Program, rows: RowsId) -> Option<VarId> {
     program.inputs().iter().copied().find(|input| program.ty(*input).rows == Some(rows))
 }
 
+/// Whether the number of these rows can have a name: they are fed, or tokens that the network makes, or those of an iteration.
+pub(super) fn has_name(program: &Program, rows: RowsId) -> bool {
+    let is_made = matches!(program.row_space(rows).origin, RowOrigin::Tokens | RowOrigin::Active { .. });
+    is_made || fed_with(program, rows).is_some()
+}
+
+/// The statement that names the number of a value's rows.
+pub(super) fn naming(name: &str, of: &str) -> String {
+    format!("let _: Tensor<i64, {name}> = all_rows(row_numbers({of}));\n")
+}
+
 /// Numbers of rows that the source can name: each with its name, and with an input that has the rows.
 pub(super) fn numbers_of_rows(program: &Program) -> Vec<(String, VarId)> {
     let spaces = (0..).map(RowsId).zip(program.row_spaces());
@@ -148,8 +159,11 @@ impl Arithmetic for Source<'_> {
 
     fn symbol(&self, symbol: SymbolId) -> Option<Written> {
         let rows = self.program.row_spaces().iter().position(|rows| rows.size == symbol);
-        let is_fed = |rows: usize| fed_with(self.program, RowsId(rows as u32)).is_some();
-        let is_known = rows.is_none_or(|rows| self.has_rows && is_fed(rows));
+        let origin = rows.map(|rows| self.program.row_spaces()[rows].origin);
+        if let Some(RowOrigin::Fixed(count)) = origin {
+            return self.number(i64::from(count));
+        }
+        let is_known = rows.is_none_or(|rows| self.has_rows && has_name(self.program, RowsId(rows as u32)));
         is_known.then(|| Written { text: symbol_name(self.program, symbol), is_sum: false })
     }
 

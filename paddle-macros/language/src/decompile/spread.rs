@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use paddle_core::ops::{Fill, Op, Operator, Program};
-use paddle_core::program::{Dim, Type, VarId};
+use paddle_core::program::{Dim, RowOrigin, Type, VarId};
 
 use super::graph::Graph;
 
@@ -23,7 +23,11 @@ pub(super) fn found(graph: &Graph<'_>) -> BTreeSet<VarId> {
 
 /// The type of such numbers along an axis in place of rows.
 pub(super) fn along_rows(program: &Program, fill: &Fill) -> Option<Type> {
-    let rows = Dim::symbol(program.row_space(fill.ty.rows?).size);
+    let space = program.row_space(fill.ty.rows?);
+    let rows = match space.origin {
+        RowOrigin::Fixed(count) => Dim::from(i64::from(count)),
+        _ => Dim::symbol(space.size),
+    };
     let dims = std::iter::once(rows).chain(fill.ty.dims.iter().cloned()).collect();
     Some(Type { rows: None, dims, ..fill.ty.clone() })
 }

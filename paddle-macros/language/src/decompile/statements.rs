@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use paddle_core::ops::{Fill, Op, Operator, Program};
-use paddle_core::program::{BlockId, DType, Dim, VarId};
+use paddle_core::ops::{Fill, Number, Op, Operator, Program};
+use paddle_core::program::{BlockId, DType, Dim, RowOrigin, RowsId, Type, VarId};
 
 use super::constants::{constant, filled, range};
 use super::error::Lack;
 use super::graph::Graph;
 use super::sizes::{fed_with, size};
 use super::tree::{Body, Call, Expr, Statement};
-use super::{inline, library, patterns, spread, table};
+use super::{inline, library, patterns, rows, spread, table};
 
 /// A value of an operator's, and of those that are parts of the same layer.
 pub(super) struct Made {
@@ -73,7 +73,7 @@ impl<'p> Blocks<'p> {
         }
         statements.reverse();
         let mut body = Body { statements, results: self.values(&block.results) };
-        inline::drop_unread(&mut body);
+        inline::drop_unread(&mut body, &|var| self.graph.is_counted(var));
         body
     }
 
@@ -146,10 +146,10 @@ impl<'p> Blocks<'p> {
     /// What an operator gives that has the same value always, or that of a size.
     fn constant(&self, operator: &Operator) -> Option<Expr> {
         match &operator.op {
-            Op::Size(op) => self.count(operator.inputs[0], &op.axes),
+            Op::Size(op) => self.count(operator, &op.axes),
             Op::Cast(cast) => match self.graph.writer(operator.inputs[0])? {
-                (.., Operator { op: Op::Size(op), inputs, .. }) => {
-                    let count = self.count(inputs[0], &op.axes)?;
+                (.., size @ Operator { op: Op::Size(op), .. }) => {
+                    let count = self.count(size, &op.axes)?;
                     Some(match cast.dtype {
                         DType::F32 => count,
                         dtype => Call::of("cast", vec![count, Expr::word(dtype)]).into(),
@@ -157,22 +157,55 @@ impl<'p> Blocks<'p> {
                 }
                 _ => None,
             },
-            Op::Fill(fill) if self.spread.contains(&operator.outputs[0]) => self.spread(fill),
+            Op::Fill(fill) if self.spread.contains(&operator.outputs[0]) => self.spread(operator, fill),
             op => constant(self.program(), op),
         }
     }
 
     /// A number for each row, as a value that has the rows.
-    fn spread(&self, fill: &Fill) -> Option<Expr> {
+    fn spread(&self, operator: &Operator, fill: &Fill) -> Option<Expr> {
         let program = self.program();
-        let like = fed_with(program, fill.ty.rows?)?;
-        let whole = filled(program, fill.value, &spread::along_rows(program, fill)?)?;
-        Some(Call::of("each_row", vec![whole, Expr::Value(like)]).into())
+        let rows = fill.ty.rows?;
+        let whole = || filled(program, fill.value, &spread::along_rows(program, fill)?);
+        if let Some(like) = fed_with(program, rows) {
+            return Some(Call::of("each_row", vec![whole()?, Expr::Value(like)]).into());
+        }
+        if let RowOrigin::Fixed(_) = program.row_space(rows).origin {
+            return Some(rows::own(whole()?));
+        }
+        // Nobody knows how many rows there are; zeros of other values have them.
+        let zeros = self.zeros(operator, rows)?;
+        let infix = |symbol, x, y| Expr::Infix(symbol, Box::new([x, y]));
+        let number = match fill.ty.dtype {
+            DType::Bool => Fill {
+                value: Number::Int(i64::from(fill.value.as_f64() != 0.0)),
+                ty: fill.ty.with_dtype(DType::I64),
+            },
+            _ => fill.clone(),
+        };
+        let zeros = match number.ty.dtype {
+            DType::I64 => zeros,
+            dtype => Call::of("cast", vec![zeros, Expr::word(dtype)]).into(),
+        };
+        let zeros = match number.ty.dims.len() {
+            0 => zeros,
+            dims => Call::of("reshape", vec![zeros, Expr::List(vec![Expr::word(1); dims])]).into(),
+        };
+        let one = filled(program, number.value, &Type { rows: None, ..number.ty.clone() })?;
+        let sum = infix("+", zeros, one);
+        Some(if fill.ty.dtype == DType::Bool { infix("==", sum, Expr::word(1)) } else { sum })
     }
 
-    /// The number of elements along axes, or of all elements if there are no axes.
-    fn count(&self, var: VarId, axes: &[i64]) -> Option<Expr> {
-        let ty = self.program().ty(var);
+    /// A zero, i64, for each of these rows, in front of an operator.
+    fn zeros(&self, operator: &Operator, rows: RowsId) -> Option<Expr> {
+        let (block, ..) = self.graph.writer(*operator.outputs.first()?)?;
+        let numbers = Call::of("row_numbers", vec![rows::like(self, block, operator, rows)?]).into();
+        Some(Expr::Infix("*", Box::new([numbers, Expr::word(0)])))
+    }
+
+    /// The number of elements along axes of what an operator reads, or of all elements if there are no axes.
+    fn count(&self, operator: &Operator, axes: &[i64]) -> Option<Expr> {
+        let ty = self.program().ty(operator.inputs[0]);
         let rows = usize::from(ty.rows.is_some());
         let along = |axis: usize| axes.is_empty() || axes.contains(&(axis as i64));
         let dims = ty.dims.iter().enumerate().filter(|(at, _)| along(at + rows));
@@ -182,16 +215,17 @@ impl<'p> Blocks<'p> {
         if rows == 0 || !along(0) {
             return Some(count);
         }
-        let space = ty.rows.map(|rows| self.program().row_space(rows).size);
+        // Where nobody fed them, ones are counted.
+        let space = ty.rows.filter(|rows| fed_with(self.program(), *rows).is_some());
+        let space = space.map(|rows| self.program().row_space(rows).size);
         if let Some(rows) = space.and_then(|space| size(self.program(), &Dim::symbol(space))) {
             let is_one = matches!(&count, Expr::Word(text) if text == "1");
             let all = Expr::Infix("*", Box::new([Expr::Word(rows.clone()), count]));
             return Some(if is_one { Expr::Word(rows) } else { all });
         }
         // A one for each row.
-        let numbers = Call::of("row_numbers", vec![self.value(var)]).into();
         let infix = |symbol, x, y| Expr::Infix(symbol, Box::new([x, y]));
-        let ones = infix("+", infix("*", numbers, Expr::word(0)), Expr::word(1));
+        let ones = infix("+", self.zeros(operator, ty.rows?)?, Expr::word(1));
         let ones = Call::of("cast", vec![ones, Expr::word(DType::F32)]).into();
         let rows = Call::of("sum", vec![ones]).into();
         let is_one = matches!(&count, Expr::Word(text) if text == "1");

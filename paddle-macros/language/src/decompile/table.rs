@@ -312,9 +312,7 @@ impl Context<'_> {
         let flag = |number: &Number| Expr::word(number.as_f64() != 0.0);
         Some(match (argument.kind, attribute) {
             (Kind::Flag, Attribute::Number(number)) => flag(number),
-            (Kind::Number, Attribute::Number(number)) if number.as_f64().is_finite() => {
-                Expr::Word(float(number.as_f64()))
-            }
+            (Kind::Number, Attribute::Number(number)) => Expr::Word(float(number.as_f64())),
             (Kind::Int | Kind::Size, Attribute::Number(number)) => Expr::word(number.as_i64()?),
             (Kind::Size, Attribute::Dims(dims)) => match &dims[..] {
                 [dim] => Expr::Word(size(self.program, dim)?),

@@ -30,6 +30,11 @@ pub(super) enum Statement {
     },
     Loop(Loop),
     Chain(Chain),
+    /// A name for the number of a value's rows: `let _: Tensor<i64, N> = all_rows(row_numbers(x));`.
+    Rows {
+        name: String,
+        of: Expr,
+    },
 }
 
 /// Calls of a function for rows of numbers, each of what the one before gives.
@@ -221,7 +226,9 @@ impl Body {
     pub(super) fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
         for statement in &self.statements {
             match statement {
-                Statement::Let { value, .. } | Statement::Assign { value, .. } => value.walk(visit),
+                Statement::Let { value, .. }
+                | Statement::Assign { value, .. }
+                | Statement::Rows { of: value, .. } => value.walk(visit),
                 Statement::Loop(it) => {
                     it.states.iter().for_each(|state| state.initial.walk(visit));
                     match &it.head {
@@ -240,7 +247,9 @@ impl Body {
 impl Statement {
     pub(super) fn values(&self, inside: bool, visit: &mut dyn FnMut(VarId, bool)) {
         match self {
-            Statement::Let { value, .. } | Statement::Assign { value, .. } => value.values(inside, visit),
+            Statement::Let { value, .. }
+            | Statement::Assign { value, .. }
+            | Statement::Rows { of: value, .. } => value.values(inside, visit),
             Statement::Chain(chain) => chain.initial.values(inside, visit),
             Statement::Loop(it) => {
                 it.states.iter().for_each(|state| state.initial.values(inside, visit));

@@ -13,6 +13,7 @@ use super::break_continue::{left, staying};
 use super::indexing::{is_method, wrong_arguments};
 use super::item::names;
 use super::outside_sizes::instead;
+use super::std_constants;
 use crate::ast::{
     Block, Call, Closure, Expr, ExprKind, Infix, Meaning, Named, Statement, Target, TargetKind,
 };
@@ -49,9 +50,15 @@ impl Parser<'_> {
                 Some(ident) if path.qself.is_none() => {
                     ExprKind::Name { ident: ident.clone(), meaning: Meaning::Unresolved }
                 }
-                _ => match self.outside(&path.qself, &path.path) {
-                    Some(size) => ExprKind::Outside(size),
-                    None => ExprKind::Invalid,
+                _ => match std_constants::number(&path.path).filter(|_| path.qself.is_none()) {
+                    Some((value, dtype)) => {
+                        let literal = path.path.to_token_stream();
+                        ExprKind::Number { value, dtype: Some(dtype), literal }
+                    }
+                    None => match self.outside(&path.qself, &path.path) {
+                        Some(size) => ExprKind::Outside(size),
+                        None => ExprKind::Invalid,
+                    },
                 },
             },
             syn::Expr::Paren(paren) => ExprKind::Paren(self.boxed(*paren.expr)),

@@ -12,6 +12,7 @@ mod operator;
 mod outside_sizes;
 pub mod repair;
 mod static_control;
+mod std_constants;
 mod types;
 mod unit;
 mod uses;

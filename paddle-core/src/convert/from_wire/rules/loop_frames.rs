@@ -33,7 +33,7 @@ impl Frame {
                 like.insert(x.emit(RowNumbers::of(rows), &[])?);
             }
         }
-        let row = x.reader.draft.fixed_rows(1);
+        let row = x.reader.draft.program.fixed_rows(1);
         let (blocks, _) = x.reader.draft.program.create_loop(outer, row, "iterations")?;
         Ok(Frame { blocks, likes: Some(likes) })
     }

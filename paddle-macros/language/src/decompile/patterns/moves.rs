@@ -1,10 +1,11 @@
 //! What stands around a value, numbers in a row, and what is filled with one.
 
 use paddle_core::ops::{Number, Op, Operator};
-use paddle_core::program::{BlockId, DType};
+use paddle_core::program::{BlockId, DType, RowOrigin};
 
 use super::{Blocks, Made};
 use crate::decompile::constants::{filled, float};
+use crate::decompile::rows::own;
 use crate::decompile::sizes::size;
 use crate::decompile::spread::along_rows;
 use crate::decompile::tree::{Call, Expr};
@@ -19,7 +20,6 @@ pub(super) fn moved(blocks: &Blocks<'_>, _: BlockId, operator: &Operator) -> Opt
             let call = Call::of("pad", vec![blocks.value(x), Expr::List(paddings)]);
             match op.pad_value {
                 0.0 => call,
-                value if !value.is_finite() => return None,
                 value => call.named("value", Expr::Word(float(value))),
             }
         }
@@ -32,6 +32,15 @@ pub(super) fn moved(blocks: &Blocks<'_>, _: BlockId, operator: &Operator) -> Opt
                 }
             }
             call
+        }
+        Op::AxisToRows(_) => {
+            let (.., like) = blocks.graph.writer(operator.inputs[1])?;
+            let rows = program.ty(operator.inputs[1]).rows?;
+            let is_fixed = matches!(program.row_space(rows).origin, RowOrigin::Fixed(_));
+            if !is_fixed || !matches!(like.op, Op::RowNumbers(_)) {
+                return None;
+            }
+            return Some(Made::of(operator, own(blocks.value(operator.inputs[0])), Vec::new()));
         }
         // A number that all rows have, for each of them.
         Op::RowsToAxis(_) => {

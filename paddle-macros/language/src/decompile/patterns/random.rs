@@ -1,10 +1,11 @@
 //! Random numbers, and the numbers of rows: layers that take only the rows of a value.
 
 use paddle_core::ops::{Op, Operator};
-use paddle_core::program::{BlockId, DType, Dim, RowsId, VarId};
+use paddle_core::program::{BlockId, DType, Dim, RowsId};
 
 use super::{Blocks, Made};
 use crate::decompile::constants::float;
+use crate::decompile::rows::like;
 use crate::decompile::sizes::size;
 use crate::decompile::tree::{Call, Expr};
 
@@ -45,37 +46,10 @@ pub(super) fn random(blocks: &Blocks<'_>, block: BlockId, operator: &Operator) -
     Some(Made::of(operator, call, Vec::new()))
 }
 
-/// A value that has these rows and is there in front of an operator: one that has them itself, or the lengths of sequences.
+/// A value that has these rows, or a number without rows.
 fn rows(blocks: &Blocks<'_>, block: BlockId, operator: &Operator, rows: Option<RowsId>) -> Option<Expr> {
-    let program = blocks.program();
-    let Some(rows) = rows else { return Some(Expr::word("0.0")) };
-    let of = |var: &VarId| program.ty(*var).rows;
-    if let Some(found) = in_front(blocks, block, operator, |var| of(var) == Some(rows)) {
-        return Some(blocks.value(found));
+    match rows {
+        Some(rows) => like(blocks, block, operator, rows),
+        None => Some(Expr::word("0.0")),
     }
-    let has_sequences =
-        |var: &VarId| of(var).and_then(|of| program.rows_of_whole_sequences(of)) == Some(rows);
-    let sequences = in_front(blocks, block, operator, has_sequences)?;
-    Some(Call::of("sequence_length", vec![blocks.value(sequences)]).into())
-}
-
-/// The first such value that is there in front of an operator.
-fn in_front(
-    blocks: &Blocks<'_>,
-    block: BlockId,
-    operator: &Operator,
-    is_it: impl Fn(&VarId) -> bool,
-) -> Option<VarId> {
-    let program = blocks.program();
-    let mut at = Some(block);
-    while let Some(id) = at {
-        let of = program.block(id);
-        let before = of.ops.iter().take_while(|other| !std::ptr::eq(*other, operator));
-        let written = before.flat_map(|other| other.outputs.iter());
-        if let Some(found) = of.params.iter().chain(written).find(|var| is_it(var)) {
-            return Some(*found);
-        }
-        at = of.parent;
-    }
-    None
 }

@@ -12,7 +12,9 @@ pub(super) fn sequence(blocks: &Blocks<'_>, block: BlockId, operator: &Operator)
     let writer = |var: VarId| blocks.graph.writer(var).map(|(.., operator)| operator);
     let range = |tokens: VarId| writer(tokens).filter(|range| matches!(range.op, Op::SequenceRange(_)));
     let call = match (&operator.op, &operator.inputs[..]) {
-        (Op::SequenceUnpad(_), &[x, tokens]) => {
+        (Op::SequenceUnpad(_), &[x, tokens])
+            if range(tokens).is_some() && blocks.graph.reads(tokens) == 1 =>
+        {
             let length = number_of_rows(blocks, range(tokens)?.inputs[0]);
             let places = size(blocks.program(), blocks.program().ty(x).dims.first()?);
             match &length {
@@ -29,6 +31,10 @@ pub(super) fn sequence(blocks: &Blocks<'_>, block: BlockId, operator: &Operator)
             // From an offset on, so many.
             Operator { op: Op::Binary(Binary { kind: BinaryKind::Add }), inputs, .. } => {
                 let (made, offsets) = (range(inputs[0])?, writer(inputs[1])?);
+                // Other values on these tokens need them as they are.
+                if blocks.graph.reads(inputs[0]) != 2 {
+                    return None;
+                }
                 let (Op::SequenceExpandAs(_), [offset, of]) = (&offsets.op, &offsets.inputs[..]) else {
                     return None;
                 };
