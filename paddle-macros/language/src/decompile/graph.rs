@@ -232,6 +232,8 @@ fn sizes(program: &Program, operator: &Operator) -> Vec<SymbolId> {
     let mut sizes = match &operator.op {
         Op::Fill(op) => dims(&op.ty.dims),
         Op::Range(op) => dims(&op.ty.dims),
+        // A layer is told of the rows by a value.
+        Op::RowNumbers(op) => op.ty.rows.map(|rows| program.row_space(rows).size).into_iter().collect(),
         Op::Size(_) => dims(&program.ty(operator.inputs[0]).dims),
         _ => Vec::new(),
     };

@@ -1,7 +1,7 @@
 //! What stands around a value, numbers in a row, and what is filled with one.
 
 use paddle_core::ops::{Number, Op, Operator};
-use paddle_core::program::{BlockId, DType, RowOrigin};
+use paddle_core::program::{BlockId, DType, Dim, RowOrigin};
 
 use super::{Blocks, Made};
 use crate::decompile::constants::{filled, float};
@@ -23,15 +23,22 @@ pub(super) fn moved(blocks: &Blocks<'_>, _: BlockId, operator: &Operator) -> Opt
                 value => call.named("value", Expr::Word(float(value))),
             }
         }
-        Op::Range(op) if op.ty.dtype == DType::I64 => {
+        Op::Range(op)
+            if op.ty.dims[..].iter().any(|count| count.constant().is_none()) || op.ty.dtype == DType::I64 =>
+        {
             let [count] = &op.ty.dims[..] else { return None };
+            let whole = |number: Number| number.as_i64().filter(|whole| *whole as f64 == number.as_f64());
+            let (start, step) = (whole(op.start)?, whole(op.step)?);
             let mut call = Call::of("arange", vec![Expr::Word(size(program, count)?)]);
-            for (name, number, default) in [("start", op.start, 0), ("step", op.step, 1)] {
-                if number != Number::Int(default) {
-                    call = call.named(name, Expr::word(number.as_i64()?));
+            for (name, number, default) in [("start", start, 0), ("step", step, 1)] {
+                if number != default {
+                    call = call.named(name, Expr::word(number));
                 }
             }
-            call
+            match op.ty.dtype {
+                DType::I64 => call,
+                dtype => Call::of("cast", vec![call.into(), Expr::word(dtype)]),
+            }
         }
         Op::AxisToRows(_) => {
             let (.., like) = blocks.graph.writer(operator.inputs[1])?;
@@ -48,6 +55,24 @@ pub(super) fn moved(blocks: &Blocks<'_>, _: BlockId, operator: &Operator) -> Opt
             let Op::Fill(fill) = &fill.op else { return None };
             let value = filled(program, fill.value, &along_rows(program, fill)?)?;
             return Some(Made { value, outputs: operator.outputs.clone(), parts: Vec::new() });
+        }
+        Op::Expand(op) => {
+            let [x, like] = [0, 1].map(|k| operator.inputs[k]);
+            let ty = program.ty(like);
+            let rows = usize::from(ty.rows.is_some());
+            let is_repeated = |at: usize| op.axes.is_empty() || op.axes.contains(&((at + rows) as i64));
+            let word = |dim: &Dim| size(program, dim).map(Expr::Word);
+            let dims = ty.dims.iter().enumerate();
+            let kept =
+                dims.clone().map(|(at, dim)| if is_repeated(at) { Some(Expr::word(1)) } else { word(dim) });
+            let times = dims.map(|(at, dim)| if is_repeated(at) { word(dim) } else { Some(Expr::word(1)) });
+            let kept = kept.collect::<Option<Vec<Expr>>>()?;
+            let times = times.collect::<Option<Vec<Expr>>>()?;
+            let x = match op.keep_dim {
+                true => blocks.value(x),
+                false => Call::of("reshape", vec![blocks.value(x), Expr::List(kept)]).into(),
+            };
+            Call::of("tile", vec![x, Expr::List(times)])
         }
         // Ids that are no places have no 1.
         Op::OneHot(op) if op.allow_out_of_range => {
