@@ -51,6 +51,8 @@ messages! {
     "method" Method { name, instead } "values of a network have no method `.{name}(..)`; {instead}"
     /// A path to something of Rust.
     "rust-path" RustPath { path, instead } "`{path}` is a path to Rust code, which a network cannot call or read; {instead}"
+    /// A name under `f32` or its kin that is no number, or none that networks have.
+    "no-such-number" NoSuchNumber { path, hint } "networks have no number `{path}`{hint}"
     /// Not a type of the language.
     "type-syntax" TypeSyntax { found } "{found} is not a type of the language; write `Tensor<f32, _, 784>`: the element type, `_` for the rows of the batch, then the dimensions"
     /// An element type that does not exist.

@@ -128,6 +128,7 @@ models! {
     robust_losses
     row_spaces
     rows_and_loops
+    rows_of_their_own
     self_attention
     sequence_attention
     sequence_convolution

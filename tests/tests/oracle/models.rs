@@ -45,7 +45,7 @@ fn exported_models_compute_the_same() {
         println!("{} not exported: {error}: {which:?}", which.len());
     }
     let mut wrong = Vec::new();
-    for (release, interpreter) in interpreters().iter().enumerate() {
+    for interpreter in &interpreters() {
         for api in ["executor", "predictor"] {
             let found = differences(&all, run_in(interpreter, api, &cases));
             println!(

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use paddle_core::ops::{Attribute, Op, Operator, Program};
-use paddle_core::program::{BlockId, Definition, Dim, SymbolId, VarId};
+use paddle_core::program::{BlockId, Definition, Dim, RowsId, SymbolId, VarId};
 
 use super::row_sizes::counted_rows;
 
@@ -22,6 +22,8 @@ pub(super) struct Graph<'p> {
     live: BTreeSet<(BlockId, usize)>,
     /// Numbers of rows that are made: for each, the first value that has the rows.
     tellers: BTreeMap<SymbolId, VarId>,
+    /// For numbers of rows that no other value has: what makes the rows.
+    makers: BTreeMap<VarId, VarId>,
     /// The values that tell a number of rows that is written.
     counted: BTreeSet<VarId>,
     /// Values by which layers are told of rows.
@@ -38,6 +40,7 @@ impl<'p> Graph<'p> {
             reads: BTreeMap::new(),
             live: BTreeSet::new(),
             tellers: tellers(program),
+            makers: makers(program),
             counted: BTreeSet::new(),
             told_by: Mutex::default(),
         };
@@ -145,7 +148,9 @@ impl<'p> Graph<'p> {
             };
             operator.inputs.iter().take(count).for_each(|input| self.read(*input));
             let sizes = sizes(self.program, operator);
-            let told: Vec<VarId> = sizes.iter().filter_map(|size| self.tellers.get(size).copied()).collect();
+            let told = sizes.iter().filter_map(|size| self.tellers.get(size).copied());
+            let maker = operator.outputs.first().and_then(|output| self.makers.get(output).copied());
+            let told: Vec<VarId> = told.chain(maker).collect();
             for teller in told {
                 self.counted.insert(self.resolve(teller));
                 self.read(teller);
@@ -213,10 +218,12 @@ impl<'p> Graph<'p> {
     }
 }
 
-/// For each number of rows that are made, the first value that has the rows.
+/// For each number of rows that are made, the first value that has the rows. What makes them is a part of layers that bring values to them,
+/// if there are some.
 fn tellers(program: &Program) -> BTreeMap<SymbolId, VarId> {
+    let operators = || program.blocks().iter().flat_map(|block| &block.ops);
     let mut tellers = BTreeMap::new();
-    for operator in program.blocks().iter().flat_map(|block| &block.ops) {
+    for operator in operators().filter(|operator| !is_of_rows_alone(operator)).chain(operators()) {
         for output in &operator.outputs {
             if let Some(rows) = counted_rows(program, *output) {
                 tellers.entry(program.row_space(rows).size).or_insert(*output);
@@ -232,8 +239,6 @@ fn sizes(program: &Program, operator: &Operator) -> Vec<SymbolId> {
     let mut sizes = match &operator.op {
         Op::Fill(op) => dims(&op.ty.dims),
         Op::Range(op) => dims(&op.ty.dims),
-        // A layer is told of the rows by a value.
-        Op::RowNumbers(op) => op.ty.rows.map(|rows| program.row_space(rows).size).into_iter().collect(),
         Op::Size(_) => dims(&program.ty(operator.inputs[0]).dims),
         _ => Vec::new(),
     };
@@ -243,4 +248,30 @@ fn sizes(program: &Program, operator: &Operator) -> Vec<SymbolId> {
         }
     }
     sizes
+}
+
+/// Whether an operator makes rows, or gives the same for all rows but their numbers.
+fn is_of_rows_alone(operator: &Operator) -> bool {
+    matches!(operator.op, Op::SequenceRange(_) | Op::SequenceWhere(_) | Op::RowNumbers(_) | Op::Fill(_))
+}
+
+/// For numbers of rows that no other value in front of them has, by which a layer could be told: what makes the rows.
+fn makers(program: &Program) -> BTreeMap<VarId, VarId> {
+    let rows = |var: &VarId| program.ty(*var).rows;
+    let mut known: BTreeSet<RowsId> = program.inputs().iter().filter_map(rows).collect();
+    let (mut made, mut makers) = (BTreeMap::new(), BTreeMap::new());
+    for operator in program.blocks().iter().flat_map(|block| &block.ops) {
+        for output in &operator.outputs {
+            let Some(rows) = rows(output) else { continue };
+            match operator.op {
+                Op::SequenceRange(_) => drop(made.insert(rows, *output)),
+                Op::RowNumbers(_) if !known.contains(&rows) => {
+                    makers.extend(made.get(&rows).map(|maker| (*output, *maker)));
+                }
+                _ if !is_of_rows_alone(operator) => drop(known.insert(rows)),
+                _ => {}
+            }
+        }
+    }
+    makers
 }

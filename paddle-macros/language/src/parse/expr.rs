@@ -50,16 +50,7 @@ impl Parser<'_> {
                 Some(ident) if path.qself.is_none() => {
                     ExprKind::Name { ident: ident.clone(), meaning: Meaning::Unresolved }
                 }
-                _ => match std_constants::number(&path.path).filter(|_| path.qself.is_none()) {
-                    Some((value, dtype)) => {
-                        let literal = path.path.to_token_stream();
-                        ExprKind::Number { value, dtype: Some(dtype), literal }
-                    }
-                    None => match self.outside(&path.qself, &path.path) {
-                        Some(size) => ExprKind::Outside(size),
-                        None => ExprKind::Invalid,
-                    },
-                },
+                _ => self.named_outside(&path),
             },
             syn::Expr::Paren(paren) => ExprKind::Paren(self.boxed(*paren.expr)),
             syn::Expr::Group(group) => self.kind(*group.expr),
@@ -190,6 +181,20 @@ impl Parser<'_> {
     pub(super) fn invalid(&mut self, at: &impl ToTokens, what: &str, instead: &str) -> ExprKind {
         self.foreign(at, what, instead);
         ExprKind::Invalid
+    }
+
+    /// A path to a number of the standard library, or to a `const` of Rust.
+    fn named_outside(&mut self, path: &syn::ExprPath) -> ExprKind {
+        let literal = path.path.to_token_stream();
+        match std_constants::number(&path.path).filter(|_| path.qself.is_none()) {
+            Some(Ok((value, dtype))) => ExprKind::Number { value, dtype: Some(dtype), literal },
+            Some(Err(hint)) => {
+                let path_text = literal.to_string().replace(' ', "");
+                self.error(path, Message::NoSuchNumber { path: path_text, hint });
+                ExprKind::Invalid
+            }
+            None => self.outside(&path.qself, &path.path).map_or(ExprKind::Invalid, ExprKind::Outside),
+        }
     }
 
     fn rust_path(&mut self, path: &syn::ExprPath) -> ExprKind {

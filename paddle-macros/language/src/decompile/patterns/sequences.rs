@@ -17,8 +17,14 @@ pub(super) fn sequence(blocks: &Blocks<'_>, block: BlockId, operator: &Operator)
         {
             let length = number_of_rows(blocks, range(tokens)?.inputs[0]);
             let places = size(blocks.program(), blocks.program().ty(x).dims.first()?);
+            let is_of_all =
+                |length: &Expr| matches!(length, Expr::Word(length) if places.as_ref() == Some(length));
             match &length {
-                Expr::Word(length) if places.as_ref() == Some(length) => {
+                length if is_of_all(length) => Call::of("sequence", vec![blocks.value(x)]),
+                // The number of places as a value.
+                Expr::Call(Call { layer, positional, .. })
+                    if layer == "cast" && is_of_all(&positional[0]) =>
+                {
                     Call::of("sequence", vec![blocks.value(x)])
                 }
                 _ => Call::of("sequence_unpad", vec![blocks.value(x), length]),

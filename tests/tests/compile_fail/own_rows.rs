@@ -1,0 +1,24 @@
+fn main() {
+    let _ = paddle::network!(|x: Tensor<f32, _, 3>, words: Seq<i64>| {
+        // With rows, or of an unknown number.
+        let a = own_rows(x);
+        //~              ^ row-spaces
+        let b = own_rows(all_rows(x));
+        //~              ^^^^^^^^^^^ shape
+        // Rows that do not belong together.
+        let c = own_rows(zeros([2, 3])) + x;
+        //~                               ^ row-spaces
+        let d = own_rows(zeros([2, 3])) + own_rows(zeros([4, 3]));
+        //~                               ^^^^^^^^^^^^^^^^^^^^^^^ row-spaces
+        let e = sequence_unpad(own_rows(zeros([2, 3])), words);
+        //~                                             ^^^^^ row-spaces
+        let f = non_max_suppression(x, x);
+        //~                         ^ shape
+        let g = pad(x, 1, value = f32::INFINTY);
+        //~                       ^^^^^^^^^^^^ no-such-number
+        let h = x * std::f32::consts::PHI + i64::NAN;
+        //~         ^^^^^^^^^^^^^^^^^^^^^ no-such-number
+        //~                                 ^^^^^^^^ no-such-number
+        (a, b, c, d, e, f, g, h)
+    });
+}
