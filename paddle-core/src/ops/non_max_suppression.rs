@@ -44,7 +44,7 @@ attributes!(NonMaxSuppression {
 
 impl NonMaxSuppression {
     /// The number of places for boxes of a class, of which there are so many.
-    fn places(&self, boxes: &Dim) -> Dim {
+    pub(crate) fn places(&self, boxes: &Dim) -> Dim {
         let limits = [self.candidates, self.most].into_iter().filter(|&limit| limit >= 0);
         limits.chain(boxes.constant()).min().map_or_else(|| boxes.clone(), Dim::from)
     }

@@ -63,6 +63,14 @@ pub(super) fn known(op: &Op, inputs: &[Option<&[Known]>], types: &[&Type], ty: &
             input(0)?.all.iter().map(is_true).collect()
         }
         Op::Cast(_) if is_whole => input(0)?.all.iter().map(|known| whole(known.dim()?)).collect(),
+        // A size stays one, but nothing computes with it as with whole numbers.
+        Op::Cast(_) => {
+            let float = |known: &Known| match known {
+                Known::Number(number) => Known::Number(Number::Float(number.as_f64())),
+                Known::Size(size) => Known::Size(size.clone()),
+            };
+            Some(input(0)?.all.iter().map(float).collect())
+        }
         Op::Transpose(Transpose { perm }) => {
             let of = input(0)?;
             each(&shape, |at| {

@@ -18,6 +18,7 @@ import paddle
 
 import arrays  # noqa: F401
 import detection  # noqa: F401
+import families  # noqa: F401
 import functions  # noqa: F401
 import generation  # noqa: F401
 import graphs  # noqa: F401

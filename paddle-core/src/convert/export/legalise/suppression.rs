@@ -25,12 +25,18 @@ impl Legaliser<'_> {
         let [boxes, scores] = [0, 1].map(|k| program.ty(operator.inputs[k]).clone());
         let out = program.ty(operator.outputs[0]);
         let sizes = wire_dims(&scores);
-        let (Some(shape), &[_, classes, count]) = (small(&wire_dims(out)), &sizes[..]) else {
+        // PaddlePaddle limits how many boxes of all classes are kept, not of each; so all are, and the first ones of each class are taken.
+        let limit = Some(op.most).filter(|most| *most >= 0 && sizes.get(1) != Some(&1));
+        let op = NonMaxSuppression { most: if limit.is_some() { -1 } else { op.most }, ..*op };
+        let mut all = out.clone();
+        if let (Some(places), Some(boxes)) = (all.dims.last_mut(), scores.dims.last()) {
+            *places = op.places(boxes);
+        }
+        let (Some(shape), &[_, classes, count]) = (small(&wire_dims(&all)), &sizes[..]) else {
             return self.refuse(operator, "PaddlePaddle keeps boxes of a list of images");
         };
-        if classes < 1 || (op.most >= 0 && classes != 1) {
-            return self
-                .refuse(operator, "PaddlePaddle limits how many boxes of all classes are kept, not of each");
+        if classes < 1 {
+            return self.refuse(operator, "the number of classes has to be a number");
         }
         // An image behind all others keeps its first box: what has no elements fails in PaddlePaddle's default predictor.
         let more = |ty: &Type| {
@@ -139,8 +145,13 @@ impl Legaliser<'_> {
                 out
             }
         };
-        let all = Slice { axes: vec![0], starts: vec![0], ends: vec![-1], strides: Vec::new() };
-        let kept = self.emit(at, all, &[&kept], out);
+        let mut first = Slice { axes: vec![0], starts: vec![0], ends: vec![-1], strides: Vec::new() };
+        if let Some(limit) = limit {
+            first.axes.push(2);
+            first.starts.push(0);
+            first.ends.push(limit);
+        }
+        let kept = self.emit(at, first, &[&kept], out);
         self.names.insert(operator.outputs[0], kept);
         Ok(())
     }

@@ -75,12 +75,14 @@ impl Reading<'_, '_> {
         };
         let ty = self.ty(self.input("End")?);
         let Some(first) = start.constant().filter(|_| step.constant() == Some(1)) else { return Ok(None) };
-        if end.constant().is_some() || ty.dtype.is_float() {
+        if end.constant().is_some() {
             return Ok(None);
         }
         let Ok(size) = end - start else { return Ok(None) };
         let ty = Type { dtype: ty.dtype, rows: None, dims: vec![size] };
-        Ok(Some(Range { start: Number::Int(first), step: Number::Int(1), ty }))
+        let number =
+            |whole: i64| if ty.dtype.is_float() { Number::Float(whole as f64) } else { Number::Int(whole) };
+        Ok(Some(Range { start: number(first), step: number(1), ty }))
     }
 
     /// `Num` numbers from `Start` to `Stop`, which have to be constants.
