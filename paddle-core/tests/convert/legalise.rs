@@ -417,7 +417,8 @@ fn forms_for_the_default_predictor() {
     let of_lines = |inputs: &str, lines: &str, expected: &str| {
         let tokens = if inputs.contains("_.x") { "  tokens _.x of _\n" } else { "" };
         let block = format!("block 0 ({inputs}) {{\n    {lines}\n    return y\n  }}");
-        let source = format!("program {{\n  rows _\n{tokens}  {block}\n}}\n");
+        let size = if inputs.contains(" T,") { "  size T\n" } else { "" };
+        let source = format!("program {{\n  rows _\n{size}{tokens}  {block}\n}}\n");
         let desc = legalise(&text::parse(&source).unwrap()).unwrap();
         is_paddle(&desc);
         let mut found = operators(&desc).concat();
@@ -490,7 +491,23 @@ fn forms_for_the_default_predictor() {
     for rows in ["_", "3"] {
         let boxes = format!("b: f32[{rows}, 5, 4], s: f32[{rows}, 2, 5]");
         is(&boxes, &format!("i64[{rows}, 2, 5] = non_max_suppression(b, s, score_threshold=0.1)"), kept);
+        is(
+            &boxes,
+            &format!("i64[{rows}, 2, 3] = non_max_suppression(b, s, score_threshold=0.1, most=3)"),
+            kept,
+        );
     }
+    // A product, its transpose and a `reshape2` to [0, 0, 6] would be one operator, which reads the second 0 as the 2 from before.
+    let heads = "p: f32[_, 2, T, 3] = matmul_v2(w, v)
+    t: f32[_, T, 2, 3] = transpose2(p, perm=[0, 2, 1, 3])
+    y: f32[_, T, 6] = reshape2(t, dims=[T, 6])";
+    let inputs = "w: f32[_, 2, T, T], v: f32[_, 2, T, 3]";
+    of_lines(inputs, heads, "matmul_v2 transpose2 flatten_contiguous_range");
+    of_lines(
+        &inputs.replace('T', "4"),
+        &heads.replace(" T", " 4").replace("[T", "[4"),
+        "matmul_v2 transpose2 reshape2",
+    );
     // What follows from no input is not computed when the model is loaded.
     is("", "f64[] = fill_constant(value=0.5)", "fill_constant assign fill_constant while assign assign");
     let share = "v: f32[@, 1], i: i64[@, 1] = top_k_v2(x, k=1, axis=1)

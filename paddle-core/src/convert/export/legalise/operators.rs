@@ -6,10 +6,10 @@ use crate::convert::to_wire::constants::fill_value;
 use crate::convert::to_wire::operators::describe;
 use crate::convert::types::{element, wire_dims};
 use crate::ops::{
-    Assign, AssignValue, Binary, BinaryKind, Expand, Fill, InterpolateKind, Number, Op, Operator, Range,
-    Reduce, ReduceKind, Size, Unary, UnaryKind,
+    Assign, AssignValue, Binary, BinaryKind, Expand, Fill, InterpolateKind, Number, Op, Operator, Program,
+    Range, Reduce, ReduceKind, Size, Unary, UnaryKind,
 };
-use crate::program::{DType, Dim, Type};
+use crate::program::{DType, Dim, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
 
 /// The reason for operators that a program has only after `backward`.
@@ -394,9 +394,36 @@ impl Legaliser<'_> {
         let program = self.program;
         let (from, to) = (program.ty(operator.inputs[0]), program.ty(operator.outputs[0]));
         let x = self.name(operator.inputs[0]);
-        let out = self.reshaped(at, operator, x, from, to)?;
+        let out = match merged_axes(from, to).filter(|_| is_turned_product(program, operator.inputs[0])) {
+            Some(axes) => self.flattened(at, x, from, to, axes),
+            None => self.reshaped(at, operator, x, from, to)?,
+        };
         self.names.insert(operator.outputs[0], out);
         Ok(())
+    }
+
+    /// Makes one axis of neighbouring ones. The pass `matmul_transpose_reshape_mkldnn_fuse_pass` of the default predictor takes a product, its
+    /// transpose and a `reshape2` together, and reads a size of 0 as that from before the transpose.
+    fn flattened(
+        &mut self,
+        at: usize,
+        x: String,
+        from: &Type,
+        to: &Type,
+        [first, last]: [usize; 2],
+    ) -> String {
+        let name = "flatten_contiguous_range";
+        let old = Type { dtype: to.dtype, ..from.clone() };
+        let (out, xshape) = (self.declare(at, name, to), self.xshape(at, name, &old));
+        let rows = usize::from(from.rows.is_some());
+        let desc = OpDesc::new(name)
+            .with_input("X", [x])
+            .with_output("Out", [out.clone()])
+            .with_output("XShape", [xshape])
+            .with_attr(OpAttr::int("start_axis", (first + rows) as i32))
+            .with_attr(OpAttr::int("stop_axis", (last + rows) as i32));
+        self.push(at, desc);
+        out
     }
 
     /// Reshapes the elements of `x` into a new variable. Each unknown size stays at its place, or is the only one that
@@ -454,6 +481,25 @@ impl Legaliser<'_> {
         self.push(at, desc.with_output("XShape", [xshape]).with_attr(attr));
         out
     }
+}
+
+/// Whether a value is the transpose of a product.
+fn is_turned_product(program: &Program, x: VarId) -> bool {
+    let writer = |x: VarId| program.writer(x).map(|writer| (&writer.op, &writer.inputs[..]));
+    let Some((Op::Transpose(_), &[product])) = writer(x) else { return false };
+    matches!(writer(product), Some((Op::Matmul(_), _)))
+}
+
+/// The first and the last of neighbouring dimensions that a reshape makes one of, if some size is no number and that is all that it does.
+fn merged_axes(from: &Type, to: &Type) -> Option<[usize; 2]> {
+    let same = |(a, b): &(&Dim, &Dim)| a == b;
+    let first = from.dims.iter().zip(&to.dims).take_while(same).count();
+    let behind = from.dims.iter().rev().zip(to.dims.iter().rev()).take_while(same).count();
+    let last = from.dims.len().checked_sub(behind + 1).filter(|last| *last > first)?;
+    let is_one = first + behind + 1 == to.dims.len();
+    let product = from.dims[first..=last].iter().try_fold(Dim::from(1), |all, dim| &all * dim).ok()?;
+    let is_known = from.dims.iter().all(|dim| dim.constant().is_some());
+    (is_one && !is_known && product == to.dims[first]).then_some([first, last])
 }
 
 /// The axes of one element that a type has and another one lacks, if that is all in which their shapes differ.
