@@ -9,9 +9,10 @@ use crate::program::{BuildError, VarId};
 macro_rules! with_box_layers {
     ($($callback:ident)::+) => {
         $($callback)::+! {
-            /// Scores of boxes that are lower the more better ones overlap, `[_, classes, M]`; no box has to be left out: Wang et al., "SOLOv2"
-            /// (2020). For a box that has the overlap `o` with a better one, and for the largest overlap `m` of that one with those
-            /// before it, the factor is `(1 - o) / (1 - m)`, or `exp(sigma (m² - o²))`; the least of them counts.
+            /// Scores of boxes that are lower the more better ones overlap, `[_, classes, M]`; no box has to be left out: Wang
+            /// et al., "SOLOv2" (2020). For a box that has the overlap `o` with a better one, and for the largest overlap `m`
+            /// of that one with those before it, the factor is `(1 - o) / (1 - m)`, or `exp(sigma (m² - o²))`; the least of
+            /// them counts.
             decayed_scores(boxes: Value "The corners of each box, `x1, y1, x2, y2`: `[_, M, 4]`.",
                            scores: Value "A score of each box for each class: `[_, classes, M]`.";
                    score_threshold: Number = 0.1 "Boxes are considered whose score is above this.",
@@ -22,10 +23,10 @@ macro_rules! with_box_layers {
                    normalized: Flag = true "Whether `x2, y2` is the first point outside of a box, and not the last pixel within.")
                 => decayed_scores;
 
-            /// The boxes of each class that are kept: in the order of their scores, a box is kept unless it overlaps one that was
-            /// kept before it. The result is i64 `[_, classes, K]`, the numbers of the boxes that are kept, and -1 in the places
-            /// behind them; `K` is the least of `M`, `candidates` and `most`. The overlap of two boxes is the area that they share, divided by
-            /// the area that at least one of them covers.
+            /// The boxes of each class that are kept: in the order of their scores, a box is kept unless it overlaps one that
+            /// was kept before it. The result is i64 `[_, classes, K]`, the numbers of the boxes that are kept, and -1 in the
+            /// places behind them; `K` is the least of `M`, `candidates` and `most`. The overlap of two boxes is the area that
+            /// they share, divided by the area that at least one of them covers.
             non_max_suppression(boxes: Value "The corners of each box, `x1, y1, x2, y2`: `[_, M, 4]`.",
                                 scores: Value "A score of each box for each class: `[_, classes, M]`.";
                    score_threshold: Number = 0.1 "Boxes are considered whose score is above this.",

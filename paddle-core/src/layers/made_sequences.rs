@@ -52,8 +52,9 @@ macro_rules! with_made_sequence_layers {
                            length: Whole "How many tokens, i64: a number, or one for each row.";)
                 => sequence_slice;
 
-            /// The first `length` places of each row as a sequence: the tokens that `sequence_pad` padded. Where sequences of these rows are given
-            /// in place of a length, the result has their tokens, and can be computed with together with them.
+            /// The first `length` places of each row as a sequence: the tokens that `sequence_pad` padded. Where sequences of
+            /// these rows are given in place of a length, the result has their tokens, and can be computed with together with
+            /// them.
             sequence_unpad(x: Value "Rows of equally many places: `[_, T, ..]`.",
                            length: Whole "How many of them are tokens, i64: a number, or one for each row; or sequences that are as long.";)
                 => sequence_unpad;

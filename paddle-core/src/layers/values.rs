@@ -13,8 +13,8 @@ use crate::program::{BuildError, DType, Type, VarId};
 macro_rules! with_value_layers {
     ($($callback:ident)::+) => {
         $($callback)::+! {
-            /// The values of all rows as one value without rows: `[_, D]` becomes `[N, D]`, where `N` is the number of rows. So each row meets
-            /// all others: `matmul(x, all_rows(y), transpose_y = true)` is `[_, N]`.
+            /// The values of all rows as one value without rows: `[_, D]` becomes `[N, D]`, where `N` is the number of rows. So
+            /// each row meets all others: `matmul(x, all_rows(y), transpose_y = true)` is `[_, N]`.
             all_rows(x: Value "The rows.";)
                 => |call| {
                     let x = call.value("x")?;
@@ -28,9 +28,9 @@ macro_rules! with_value_layers {
                     call.emit_one(AxisToRows, &inputs)
                 };
 
-            /// The parts of `x`, which has no rows, as rows of their own: `[2, D]` becomes two rows `[D]`, whatever the batch is. Branches and loops
-            /// run on them row by row, and they have sequences: those of `own_rows(reshape(x, [1, N]))` are of all values together,
-            /// as `sequence_filter` gives them. [`all_rows`](all_rows) is the inverse.
+            /// The parts of `x`, which has no rows, as rows of their own: `[2, D]` becomes two rows `[D]`, whatever the batch
+            /// is. Branches and loops run on them row by row, and they have sequences: those of `own_rows(reshape(x, [1, N]))`
+            /// are of all values together, as `sequence_filter` gives them. `all_rows` is the inverse.
             own_rows(x: Value "What has a part for each row, along its first dimension, whose size is a number.";)
                 => own_rows;
 
@@ -74,8 +74,9 @@ macro_rules! with_value_layers {
                 => tap;
 
             /// `x`, on another device: what is computed from it is computed there. Where ranks train as
-            /// [stages](https://docs.rs/paddle-rs/latest/paddle/cluster/struct.Cluster.html#method.stages), each computes the part of the network
-            /// that is on the device of its number, and has the parameters that are used there. Elsewhere it changes nothing.
+            /// [stages](https://docs.rs/paddle-rs/latest/paddle/cluster/struct.Cluster.html#method.stages), each computes the
+            /// part of the network that is on the device of its number, and has the parameters that are used there. Elsewhere
+            /// it changes nothing.
             ///
             /// What depends on no value that was brought to a device is on device 0.
             to_device(x: Value "What to bring there.", device: Int "The number of the device.";)

@@ -370,8 +370,9 @@ fn sequences() {
     assert_eq!(operators(&desc)[0][2..4], ["slice", "fill_constant_batch_size_like"]);
 }
 
-/// Lengths are sums of ones, the largest logit is subtracted, tokens of others get their offsets; numbers without a
-/// dimension beside the rows become columns on the way; tokens are turned round by their numbers. Read back, values of two inputs are aligned again.
+/// Lengths are sums of ones, the largest logit is subtracted, tokens of others get their offsets; numbers without a dimension
+/// beside the rows become columns on the way; tokens are turned round by their numbers. Read back, values of two inputs are
+/// aligned again.
 #[test]
 fn tokens() {
     let source = "program {

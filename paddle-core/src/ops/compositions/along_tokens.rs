@@ -13,8 +13,8 @@ pub(crate) struct Step {
     pub(crate) given: Vec<VarId>,
 }
 
-/// What steps give for each token, and the state behind the last token of each sequence. A step gets a token of each of `items`, which are on
-/// the same tokens, and the state. `None` if the items are no sequences.
+/// What steps give for each token, and the state behind the last token of each sequence. A step gets a token of each of
+/// `items`, which are on the same tokens, and the state. `None` if the items are no sequences.
 pub(crate) fn for_each_token<A: EmitLoops>(
     at: &mut A,
     called: &str,

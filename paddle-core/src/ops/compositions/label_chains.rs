@@ -1,7 +1,7 @@
 //! Conditional random fields, as loops along sequences.
 //!
-//! In front of each sequence stands a label more, from which every sequence comes: `START`, the last row of the transitions. So the first token is
-//! no special case, and a sequence without tokens has the score 0.
+//! In front of each sequence stands a label more, from which every sequence comes: `START`, the last row of the transitions. So
+//! the first token is no special case, and a sequence without tokens has the score 0.
 
 use super::along_tokens::{Step, for_each_token};
 use super::{EmitLoops, log_sum_exp};
@@ -117,8 +117,8 @@ pub(crate) fn cost<A: EmitLoops>(
     at.emit(Reshape { dims: vec![Dim::from(1)] }.into(), &[cost]).map(Some)
 }
 
-/// The labels of each sequence with the highest score, `[_, 1]`: see [`CrfDecoding`](crate::ops::CrfDecoding). A loop finds for each label of a
-/// token the best label before it; another one, from the last token on, follows what was found.
+/// The labels of each sequence with the highest score, `[_, 1]`: see [`CrfDecoding`](crate::ops::CrfDecoding). A loop finds for
+/// each label of a token the best label before it; another one, from the last token on, follows what was found.
 pub(crate) fn best<A: EmitLoops>(
     at: &mut A,
     emission: VarId,

@@ -23,9 +23,10 @@ pub(super) fn bind(program: &Program, body: &mut Body) -> Vec<Lack> {
             used.extend(named(word, &all).map(str::to_string));
         }
     });
-    let mut binder = Binder { program, names, lacks: BTreeSet::new() };
-    binder.names.retain(|_, name| used.contains(name));
-    if !binder.names.is_empty() {
+    let named: BTreeMap<String, RowsId> =
+        names.into_iter().filter(|(_, name)| used.contains(name)).map(|(rows, name)| (name, rows)).collect();
+    let mut binder = Binder { program, all: used, named, lacks: BTreeSet::new() };
+    if !binder.named.is_empty() {
         binder.body(body, [], &BTreeSet::new());
     }
     let why = |rows: &RowsId| {
@@ -50,7 +51,8 @@ pub(super) fn counted_rows(program: &Program, var: VarId) -> Option<RowsId> {
 struct Binder<'p> {
     program: &'p Program,
     /// The names that are needed.
-    names: BTreeMap<RowsId, String>,
+    all: BTreeSet<String>,
+    named: BTreeMap<String, RowsId>,
     /// The rows whose number was read before a value told it.
     lacks: BTreeSet<RowsId>,
 }
@@ -104,18 +106,20 @@ impl Binder<'_> {
     fn name(&self, var: VarId, bound: &mut BTreeSet<RowsId>) -> Option<Statement> {
         self.program.vars().get(var.0 as usize)?;
         let rows = counted_rows(self.program, var)?;
-        let name = self.names.get(&rows).filter(|_| bound.insert(rows))?;
-        Some(Statement::Rows { name: name.clone(), of: Expr::Value(var) })
+        let name = symbol_name(self.program, self.program.row_space(rows).size);
+        let is_new = self.named.get(&name) == Some(&rows) && bound.insert(rows);
+        is_new.then_some(Statement::Rows { name, of: Expr::Value(var) })
     }
 
     /// Notes what is read too early, and binds names in branches.
     fn expr(&mut self, value: &mut Expr, bound: &BTreeSet<RowsId>) {
-        let all = self.names.values().cloned().collect();
-        let mut read = BTreeSet::new();
         let mut stack = vec![&mut *value];
         while let Some(part) = stack.pop() {
             match part {
-                Expr::Word(word) => read.extend(named(word, &all).map(str::to_string)),
+                Expr::Word(word) => {
+                    let read = named(word, &self.all).filter_map(|name| self.named.get(name));
+                    self.lacks.extend(read.filter(|rows| !bound.contains(rows)));
+                }
                 Expr::Value(_) | Expr::Text(_) | Expr::Lack(_) => {}
                 Expr::List(parts) | Expr::Tuple(parts) => stack.extend(parts),
                 Expr::Call(call) => {
@@ -132,9 +136,5 @@ impl Binder<'_> {
                 }
             }
         }
-        let is_early = |(rows, name): (&RowsId, &String)| read.contains(name) && !bound.contains(rows);
-        let early = self.names.iter().filter(|(rows, name)| is_early((rows, name)));
-        let early: Vec<RowsId> = early.map(|(rows, _)| *rows).collect();
-        self.lacks.extend(early);
     }
 }

@@ -402,8 +402,8 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// Makes one axis of neighbouring ones. The pass `matmul_transpose_reshape_mkldnn_fuse_pass` of the default predictor takes a product, its
-    /// transpose and a `reshape2` together, and reads a size of 0 as that from before the transpose.
+    /// Makes one axis of neighbouring ones. The pass `matmul_transpose_reshape_mkldnn_fuse_pass` of the default predictor takes
+    /// a product, its transpose and a `reshape2` together, and reads a size of 0 as that from before the transpose.
     fn flattened(
         &mut self,
         at: usize,
