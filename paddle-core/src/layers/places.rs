@@ -2,9 +2,10 @@
 
 use super::Call;
 use super::shapes::{axis, axis_or};
+use crate::ops::compositions::along_axis;
 use crate::ops::{
-    Auc, CumSum, Fill, Gather, GatherNd, MismatchKind, Number, OneHot, Range, Reshape, Scatter, ScatterNdAdd,
-    TakeAlongAxis, TopK,
+    Auc, Binary, BinaryKind, CumSum, Fill, Gather, GatherNd, MismatchKind, Number, OneHot, Range, Reshape,
+    Scatter, ScatterNdAdd, TakeAlongAxis, TopK,
 };
 use crate::program::{BuildError, DType, Dim, Type, VarId};
 
@@ -67,6 +68,14 @@ macro_rules! with_place_layers {
             /// Ids as rows with a single 1: `[_]` gives `[_, depth]`.
             one_hot(ids: Value "Numbers from 0 to below `depth`, i64.", depth: Size "How many ids there are.";)
                 => one_hot;
+
+            /// `x` with other values at places along an axis, the inverse of `take_along_axis`: `index` and `values` have the
+            /// same shape. Of a place that occurs several times, the last value stays.
+            put_along_axis(x: Value "What is there.", index: Value "Their numbers along the axis, i64.",
+                           values: Value "The other ones, one for each of `index`.";
+                           axis: Int = -1 "Which axis, that of the rows counted as 0.",
+                           add: Flag = false "Whether values are added to what is there, and to each other.")
+                => put_along_axis;
 
             /// `x` with other parts along its first axis. None of the values has rows.
             scatter(x: Value "What is there.", ids: Value "Which parts, i64: `[n]`.", updates: Value "The other ones.";
@@ -160,6 +169,45 @@ fn gather_nd(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 fn one_hot(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (ids, depth) = (call.value("ids")?, call.size("depth")?);
     Ok(call.emit_with("depth", OneHot { depth, dtype: DType::F32, allow_out_of_range: false }, &[ids])?[0])
+}
+
+fn put_along_axis(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let [x, index, values] = [call.value("x")?, call.value("index")?, call.value("values")?];
+    let axis = axis(call, x)?;
+    let [of, ids, new] = [x, index, values].map(|value| call.ty(value).clone());
+    if ids.dtype != DType::I64 {
+        return Err(call.wrong("index", MismatchKind::ElementType, "the numbers of places are i64"));
+    }
+    let at = axis as usize - usize::from(of.rows.is_some());
+    let others = |dims: &[Dim]| {
+        dims.iter().enumerate().filter(|(k, _)| *k != at).map(|(_, dim)| dim.clone()).collect()
+    };
+    let [these, those]: [Vec<Dim>; 2] = [others(&of.dims), others(&ids.dims)];
+    if of.rows != ids.rows || of.dims.len() != ids.dims.len() || these != those {
+        let shown = call.program.show(&of);
+        let but = format!("{} is {shown}: they agree in all dimensions but axis {axis}", call.words(x));
+        return Err(call.wrong("index", MismatchKind::Shape, &but));
+    }
+    if new.dtype != of.dtype {
+        let but = format!("{} is {}", call.words(x), of.dtype);
+        return Err(call.wrong("values", MismatchKind::ElementType, &but));
+    }
+    if (new.rows, &new.dims) != (ids.rows, &ids.dims) {
+        let but = format!(
+            "{} is {}: there is one value for each place",
+            call.words(index),
+            call.program.show(&ids)
+        );
+        return Err(call.wrong("values", MismatchKind::Shape, &but));
+    }
+    if call.flag("add")? {
+        let sum = along_axis::added(call, &of, axis, index, values)?;
+        return call.emit_one(Binary { kind: BinaryKind::Add }, &[x, sum]);
+    }
+    match along_axis::put(call, x, axis, index, values)? {
+        Ok(put) => Ok(put),
+        Err(why) => Err(call.wrong("index", MismatchKind::Shape, why)),
+    }
 }
 
 fn scatter(call: &mut Call<'_>) -> Result<VarId, BuildError> {

@@ -92,6 +92,11 @@ impl Operation for TakeAlongAxisGrad {
         Ok(vec![cx.ty(0).clone()])
     }
 
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let inputs = [g.grad(0)?, g.input(1)];
+        Ok(vec![None, None, Some(g.emit(self.0, &inputs)?)])
+    }
+
     fn samples() -> Vec<Sample> {
         cases(
             |axis| Sample::of(TakeAlongAxisGrad(TakeAlongAxis { axis })),

@@ -19,6 +19,12 @@ fn main() {
         let h = x * std::f32::consts::PHI + i64::NAN;
         //~         ^^^^^^^^^^^^^^^^^^^^^ no-such-number
         //~                                 ^^^^^^^^ no-such-number
-        (a, b, c, d, e, f, g, h)
+        let i = put_along_axis(x, one_hot(row_numbers(x), 3), x);
+        //~                       ^^^^^^^^^^^^^^^^^^^^^^^^^^ element-type
+        let j = put_along_axis(x, row_numbers(x), x);
+        //~                       ^^^^^^^^^^^^^^ shape
+        let k = put_along_axis(x, cast(x, i64), sum(x, axis = 1, keep_dim = true));
+        //~                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ shape
+        (a, b, c, d, e, f, g, h, i, j, k)
     });
 }

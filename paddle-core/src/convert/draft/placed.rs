@@ -2,14 +2,8 @@
 
 use super::{At, Tried, positions_of};
 use crate::convert::error::Fault;
-use crate::ops::{
-    BinaryKind, Cast, Compare, CompareKind, Concat, Fill, Gather, Number, Reduce, ReduceKind, Reshape,
-    Select, Slice, TakeAlongAxis, TakeAlongAxisGrad, Transpose,
-};
+use crate::ops::{BinaryKind, Concat, Fill, Gather, Number, Reshape, Select, Slice};
 use crate::program::{DType, Dim, Type, VarId};
-
-/// The most elements along an axis for each pair of which a comparison is made.
-const MOST_COMPARED: i64 = 1 << 11;
 
 /// Elements along an axis, as a slice names them.
 #[derive(Clone, Copy)]
@@ -88,85 +82,6 @@ impl At<'_> {
         let everywhere = self.ty(like).with_dtype(DType::Bool);
         let everywhere = self.emit(Fill { value: Number::Bool(true), ty: everywhere }, &[])?;
         self.emit(Select, &[everywhere, value, like])
-    }
-
-    /// Zeros of this type, to which values are added at indices along an axis: one for each element of `index`. Indices that
-    /// occur several times get the sum.
-    pub(in crate::convert) fn added_along(
-        &mut self,
-        of: &Type,
-        axis: i64,
-        index: VarId,
-        values: VarId,
-    ) -> Result<VarId, Fault> {
-        // A gradient has the element types of numbers with derivatives.
-        let float = match of.dtype {
-            DType::F32 | DType::F64 => of.dtype,
-            DType::Bool => DType::F32,
-            DType::I32 | DType::I64 => DType::F64,
-        };
-        let mut values = values;
-        if self.ty(values).dtype != float {
-            values = self.emit(Cast { dtype: float }, &[values])?;
-        }
-        let zeros = self.emit(Fill::zeros(of.with_dtype(float)), &[])?;
-        let sum = self.emit(TakeAlongAxisGrad(TakeAlongAxis { axis }), &[zeros, index, values])?;
-        if float == of.dtype { Ok(sum) } else { self.emit(Cast { dtype: of.dtype }, &[sum]) }
-    }
-
-    /// `x` with other values at indices along an axis. Of an index that occurs several times, the last value stays.
-    pub(in crate::convert) fn put_along(
-        &mut self,
-        x: VarId,
-        axis: i64,
-        index: VarId,
-        values: VarId,
-    ) -> Tried {
-        let ty = self.ty(x).clone();
-        let rows = i64::from(ty.rows.is_some());
-        let Some(count) = self.ty(index).dims.get((axis - rows) as usize).cloned() else {
-            return Ok(Err("it goes along rows"));
-        };
-        let mut stays = None;
-        if count.constant() != Some(1) {
-            if count.constant().is_none_or(|count| count > MOST_COMPARED) {
-                return Ok(Err("it has too many indices, or a number that is not known"));
-            }
-            // An element stays if no later one has its index.
-            let turn = Transpose::to_last(axis as usize, self.ty(index).rank());
-            let last = self.emit(turn.clone(), &[index])?;
-            let dims = self.ty(last).dims.clone();
-            let (mut own, mut other) = (dims.clone(), dims);
-            own.push(Dim::from(1));
-            other.insert(other.len() - 1, Dim::from(1));
-            let (own, other) = (self.shaped(last, own)?, self.shaped(last, other)?);
-            let same = self.emit(Compare { kind: CompareKind::Equal }, &[own, other])?;
-            let numbers = self.count_to(count.clone())?;
-            let column = self.shaped(numbers, vec![count, Dim::from(1)])?;
-            let is_later = self.emit(Compare { kind: CompareKind::LessThan }, &[column, numbers])?;
-            let replaced =
-                self.emit(crate::ops::Logical { kind: crate::ops::LogicalKind::And }, &[same, is_later])?;
-            let axes = vec![self.ty(replaced).rank() as i64 - 1];
-            let replaced = self.emit(Reduce { kind: ReduceKind::Any, axes, keep_dim: false }, &[replaced])?;
-            let replaced = self.emit(turn, &[replaced])?;
-            stays = Some(self.emit(crate::ops::Not, &[replaced])?);
-        }
-        let mut values = values;
-        let counted = match stays {
-            Some(stays) => {
-                let zero = self.emit(Fill::zeros(Type::scalar(ty.dtype)), &[])?;
-                values = self.emit(Select, &[stays, values, zero])?;
-                self.emit(Cast { dtype: DType::F32 }, &[stays])?
-            }
-            None => {
-                let ones = self.ty(index).with_dtype(DType::F32);
-                self.emit(Fill { value: Number::Float(1.0), ty: ones }, &[])?
-            }
-        };
-        let put = self.added_along(&ty, axis, index, values)?;
-        let is_put = self.added_along(&ty.with_dtype(DType::F32), axis, index, counted)?;
-        let is_put = self.emit(Cast { dtype: DType::Bool }, &[is_put])?;
-        self.emit(Select, &[is_put, put, x]).map(Ok)
     }
 
     /// `x`, which has no rows, with other values at places of its first axes: `places` is i64 `[n, axes]`. `values` has the

@@ -1,5 +1,6 @@
 //! Compositions: what layers and rules of the wire alike compute with several operators.
 
+pub(crate) mod along_axis;
 pub(crate) mod along_tokens;
 mod emit;
 pub(crate) mod initializers;

@@ -22,10 +22,11 @@ fn again(name: &str, program: &Program) -> Result<(String, Program), String> {
     }
 }
 
-/// Programs that are printed as others: their loops have variables that no iteration changes, or they compute with sizes that
-/// are numbers, which the compiler computes with.
-const OTHERWISE: [&str; 5] = [
+/// Programs that are printed as others: their loops have variables that no iteration changes, they compute with sizes that are
+/// numbers, which the compiler computes with, or they put values into zeros, to which the layer adds them.
+const OTHERWISE: [&str; 6] = [
     "arrays_in_blocks.rs 0 network",
+    "found_and_moved.rs 1 network",
     "spread_and_masked.rs 0 network",
     "table_of_losses.rs 0 chances",
     "recommender_system_cost.txt",

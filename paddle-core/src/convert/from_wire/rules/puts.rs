@@ -3,6 +3,7 @@
 use crate::convert::draft::{Along, Tried};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::ours::constants::scalars;
+use crate::ops::compositions::along_axis;
 use crate::ops::{
     AssignValue, BinaryKind, Cast, CumSum, Fill, Gather, Matmul, Number, OneHot, Select, TakeAlongAxis,
     Transpose,
@@ -125,11 +126,11 @@ impl<'a> Reading<'_, 'a> {
         let ty = self.ty(x).clone();
         match self.desc.attr_string("Reduce")?.unwrap_or("assign") {
             "assign" => {
-                let tried = self.at().put_along(x, axis, index, value);
+                let tried = along_axis::put(&mut self.at(), x, axis, index, value);
                 self.tried(tried, "Result")
             }
             "add" => {
-                let added = self.at().added_along(&ty, axis, index, value)?;
+                let added = along_axis::added(&mut self.at(), &ty, axis, index, value)?;
                 let sum = self.at().binary(BinaryKind::Add, x, added);
                 self.tried(sum.map(Ok), "Result")
             }
@@ -254,7 +255,7 @@ impl<'a> Reading<'_, 'a> {
         let index = at.shaped(index, [&before[..], &of].concat())?;
         let axis = ty.rank() as i64 - 2;
         let target = Type { dims: [&before[..], &to].concat(), ..ty.clone() };
-        let put = at.added_along(&target, axis, index, flat)?;
+        let put = along_axis::added(&mut at, &target, axis, index, flat)?;
         let dims = [&before[..], &[channels.clone(), down.clone(), across.clone()]].concat();
         let put = at.shaped(put, dims);
         self.tried(put.map(Ok), "Out")

@@ -74,6 +74,20 @@ impl Writer<'_> {
         self.node_with("GatherElements", x, [AttributeProto::int("axis", op.axis)])
     }
 
+    /// Zeros to which values are added at places along an axis.
+    pub(super) fn added_along_axis(
+        &mut self,
+        operator: &Operator,
+        axis: i64,
+        x: &[&str],
+    ) -> Result<String, LegaliseError> {
+        let ty = self.program.ty(operator.outputs[0]).clone();
+        let shape = self.shape(&ty)?;
+        let zeros = self.filled(&shape, 0.0, ty.dtype);
+        let attributes = [AttributeProto::int("axis", axis), AttributeProto::text("reduction", "add")];
+        Ok(self.node_with("ScatterElements", &[&zeros, x[1], x[2]], attributes))
+    }
+
     /// `X` with values at positions, with which those that are there are reduced.
     pub(super) fn scatter_nd(&mut self, reduction: &str, x: &[&str]) -> String {
         self.node_with("ScatterND", x, [AttributeProto::text("reduction", reduction)])

@@ -96,6 +96,7 @@ impl Writer<'_> {
             Op::LookupTable(op) => self.lookup(operator, *op, &x)?,
             Op::OneHot(op) => self.one_hot(operator, op, &x)?,
             Op::TakeAlongAxis(op) => self.take_along_axis(*op, &x),
+            Op::TakeAlongAxisGrad(op) => self.added_along_axis(operator, op.0.axis, &x)?,
             Op::Scatter(_) => self.scattered(x[0], x[1], x[2]),
             Op::ScatterNdAdd(_) => self.scatter_nd("add", &x),
 

@@ -56,6 +56,16 @@ pub(super) fn moved(blocks: &Blocks<'_>, _: BlockId, operator: &Operator) -> Opt
             let value = filled(program, fill.value, &along_rows(program, fill)?)?;
             return Some(Made { value, outputs: operator.outputs.clone(), parts: Vec::new() });
         }
+        Op::TakeAlongAxisGrad(op) => {
+            let [x, index, values] = operator.inputs[..] else { return None };
+            let is_zeros = |of: &Operator| matches!(&of.op, Op::Fill(fill) if fill.value.as_f64() == 0.0);
+            let zeros = match blocks.graph.writer(x).is_some_and(|(.., of)| is_zeros(of)) {
+                true => blocks.value(x),
+                false => Call::of("zeros_like", vec![blocks.value(x)]).into(),
+            };
+            let call = Call::of("put_along_axis", vec![zeros, blocks.value(index), blocks.value(values)]);
+            call.named("axis", Expr::word(op.0.axis)).named("add", Expr::word(true))
+        }
         Op::Expand(op) => {
             let [x, like] = [0, 1].map(|k| operator.inputs[k]);
             let ty = program.ty(like);
