@@ -34,16 +34,26 @@ mod model {
         (all_rows(path), all_rows(places), matmul(x, all_rows(kept), transpose_y = true), isinf(most), sum(ones(K)))
     }
 
-    /// Boxes around points, those of two classes that are kept, and their scores if none is left out.
+    fn around(points: _) -> _ {
+        concat([points - 0.4, points + std::f32::consts::FRAC_PI_8], axis = 2)
+    }
+
+    /// Boxes around points: those of two classes that are kept.
     pub fn boxes(points: Tensor<f32, _, BOXES, 2>, scores: Tensor<f32, _, 2, BOXES>) -> _ {
-        let boxes = concat([points - 0.4, points + std::f32::consts::FRAC_PI_8], axis = 2);
+        let boxes = around(points);
         let kept = non_max_suppression(boxes, scores, score_threshold = 0.2, overlap_threshold = 0.4, most = 3);
         let found = gather(boxes, reshape(maximum(kept, 0), [6]), axis = 1);
         let present = reshape(kept >= 0, [6, 1]);
-        (kept, select(present, found, -1.0), decayed_scores(boxes, scores, gaussian = true, score_threshold = 0.2))
+        (kept, select(present, found, -1.0))
+    }
+
+    /// Their scores, if no box is left out.
+    pub fn decayed(points: Tensor<f32, _, BOXES, 2>, scores: Tensor<f32, _, 2, BOXES>) -> _ {
+        decayed_scores(around(points), scores, gaussian = true, score_threshold = 0.2)
     }
 }
 
 pub(crate) fn networks() -> Vec<Model> {
-    vec![crate::model(model::halves()), crate::model(model::chosen()), crate::model(model::boxes())]
+    let [halves, chosen] = [crate::model(model::halves()), crate::model(model::chosen())];
+    vec![halves, chosen, crate::model(model::boxes()), crate::model(model::decayed())]
 }
