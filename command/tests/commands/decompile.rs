@@ -51,9 +51,9 @@ program {
   parameter line-1: f32[2, 1] = fill_constant(value=0.5)
   block 0 (x: f32[_, 2]) {
     y: f32[_, 1] = matmul_v2(x, line-1)
-    a: f32[_, 2] = expand_as_v2(y, x, axes=[1], keep_dim=true) [forward at line.rs:3:7]
-    b: f32[_, 2] = expand_as_v2(y, x, axes=[1], keep_dim=true)
-    z: f32[_, 2] = elementwise_add(a, b)
+    a: f32[_, 1] = tanh_grad(y, y) [forward at line.rs:3:7]
+    b: f32[_, 1] = tanh_grad(y, y)
+    z: f32[_, 1] = elementwise_add(a, b)
     return z
   }
 }
@@ -62,8 +62,8 @@ program {
     let error = failed(format!("decompile {path}"));
     let expected = format!(
         "error: {path}: the language has nothing for 3 parts of the program:
-- block 0, operator 1 `expand_as_v2` (line.rs:3:7): no layer becomes it
-- block 0, operator 2 `expand_as_v2`: no layer becomes it
+- block 0, operator 1 `tanh_grad` (line.rs:3:7): no layer becomes it
+- block 0, operator 2 `tanh_grad`: no layer becomes it
 - `.line`: a name of a parameter is not empty, and begins with no `.`
 "
     );
