@@ -189,7 +189,7 @@ fn what_cannot_be_exported() {
         refused(epsilon),
         "`layer_norm` cannot be exported: PaddlePaddle takes an epsilon of at most 0.001, not 0.1"
     );
-    let wide = "program {\n  rows _\n  block 0 (x: f32[_, 2]) {\n    y: f32[_, 2] = hinge_loss(x, x)\n    return y\n  }\n}\n";
+    let wide = "program {\n  rows _\n  size T\n  block 0 (x: f32[_, T]) {\n    y: f32[_, T] = hinge_loss(x, x)\n    return y\n  }\n}\n";
     assert_eq!(
         refused(wide),
         "`hinge_loss` cannot be exported: PaddlePaddle computes it of columns, `[_, 1]`; reshape to one"
@@ -484,6 +484,7 @@ fn forms_for_the_default_predictor() {
         "cast take_along_axis cast",
     );
     is("x: f32[5, 3], i: i64[_, 2]", "f32[_, 2, 3] = gather(x, i, axis=0)", "reshape2 gather reshape2");
+    is("x: f32[_, 3]", "f32[_, 3] = hinge_loss(x, x)", "reshape2 reshape2 hinge_loss reshape2");
     // Each box that PaddlePaddle keeps goes to the next place of its class in its image.
     let kept = "slice fill_any_like concat slice fill_any_like concat multiclass_nms3 slice cast cast reshape2 reshape2 fill_constant \
                 elementwise_floordiv elementwise_mul elementwise_sub fill_constant elementwise_mul elementwise_add slice \

@@ -6,7 +6,8 @@ use crate::convert::to_wire::operators::describe;
 use crate::convert::types::wire_dims;
 use crate::ops::{
     Assign, AssignValue, Binary, BinaryKind, Compare, CompareKind, CumSum, LayerNorm, LossKind,
-    MaxPool2dWithIndex, Number, OneHot, Op, Operator, Padding, Pool2d, PoolKind, Scale, Unary, UnaryKind,
+    MaxPool2dWithIndex, Number, OneHot, Op, Operator, Padding, Pool2d, PoolKind, Scale, Select, Unary,
+    UnaryKind,
 };
 use crate::program::{DType, Dim, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
@@ -222,18 +223,56 @@ impl Legaliser<'_> {
         kind: LossKind,
     ) -> Result<(), LegaliseError> {
         let ty = self.program.ty(operator.outputs[0]);
-        let of_columns =
-            matches!(kind, LossKind::HingeLoss | LossKind::LogLoss | LossKind::ModifiedHuberLoss);
+        let of_columns = matches!(kind, LossKind::HingeLoss | LossKind::LogLoss);
         let is_column = ty.rank() == 2 && ty.dims.last().and_then(|dim| dim.constant()) == Some(1);
-        if of_columns && !is_column {
-            return self.refuse(operator, "PaddlePaddle computes it of columns, `[_, 1]`; reshape to one");
+        match kind {
+            LossKind::ModifiedHuberLoss => self.modified_huber_loss(at, operator),
+            LossKind::HuberLoss => self.of_one_shape(at, operator, Some("Residual")),
+            _ if of_columns && !is_column => self.of_a_column(at, operator),
+            _ => self.of_one_shape(at, operator, None),
         }
-        let kept = match kind {
-            LossKind::HuberLoss => Some("Residual"),
-            LossKind::ModifiedHuberLoss => Some("IntermediateVal"),
-            _ => None,
+    }
+
+    /// The formula is written out, as later releases lack the operator.
+    fn modified_huber_loss(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let ty = self.program.ty(operator.outputs[0]);
+        let inputs = self.whole_inputs(at, operator)?;
+        let [x, label] = &inputs[..] else { return Ok(()) };
+        let (mul, scale) = (Binary { kind: BinaryKind::Mul }, |scale, bias| Scale { scale, bias });
+        let side = self.emit(at, scale(2.0, -1.0), &[label], ty);
+        let margin = self.emit(at, mul, &[x, &side], ty);
+        let linear = self.emit(at, scale(-4.0, 0.0), &[&margin], ty);
+        let missing = self.emit(at, scale(-1.0, 1.0), &[&margin], ty);
+        let missing = self.emit(at, Unary::of(UnaryKind::Relu), &[&missing], ty);
+        let square = self.emit(at, mul, &[&missing, &missing], ty);
+        let bound = self.constant(at, Number::Float(-1.0), &Type::new(ty.dtype, [1]), "bound");
+        let is_far = self.less_than(at, &margin, &bound, ty);
+        let loss = self.emit(at, Select, &[&is_far, &linear, &square], ty);
+        self.names.insert(operator.outputs[0], loss);
+        Ok(())
+    }
+
+    /// An operator that PaddlePaddle has of columns, `[_, 1]`: all elements are one.
+    fn of_a_column(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let out = program.ty(operator.outputs[0]);
+        let shape = small(&wire_dims(out));
+        let is_one = |shape: &Vec<i32>| shape.iter().filter(|&&size| size == -1).count() <= 1;
+        let Some(shape) = shape.filter(is_one) else {
+            return self.refuse(operator, "PaddlePaddle computes it of columns, `[_, 1]`; reshape to one");
         };
-        self.of_one_shape(at, operator, kept)
+        let column = Type { rows: None, dims: vec![Dim::from(-1), Dim::from(1)], ..out.clone() };
+        let mut inputs = self.whole_inputs(at, operator)?;
+        for (input, &var) in inputs.iter_mut().zip(&operator.inputs) {
+            let dtype = program.ty(var).dtype;
+            let (from, to) = (out.with_dtype(dtype), column.with_dtype(dtype));
+            *input = self.reshaped_to(at, input.clone(), &from, &to, vec![-1, 1]);
+        }
+        let losses = self.declare(at, operator.op.name(), &column);
+        self.push(at, describe(&operator.op, &inputs, std::slice::from_ref(&losses), &[]));
+        let losses = self.reshaped_to(at, losses, &column, out, shape);
+        self.names.insert(operator.outputs[0], losses);
+        Ok(())
     }
 
     /// Numbers of no class are an error in PaddlePaddle, whatever its attribute says. So numbers are compared with those of all classes.
@@ -278,6 +317,18 @@ impl Legaliser<'_> {
         operator: &Operator,
         kept: Option<&str>,
     ) -> Result<(), LegaliseError> {
+        let inputs = self.whole_inputs(at, operator)?;
+        let mut desc = self.same_on(operator, at, &inputs);
+        if let Some(slot) = kept {
+            let value = self.declare(at, slot, self.program.ty(operator.outputs[0]));
+            desc = desc.with_output(slot, [value]);
+        }
+        self.push(at, desc);
+        Ok(())
+    }
+
+    /// The inputs of an operator in the shape of its result.
+    fn whole_inputs(&mut self, at: usize, operator: &Operator) -> Result<Vec<String>, LegaliseError> {
         let program = self.program;
         let out = program.ty(operator.outputs[0]);
         let is_whole = |&var: &VarId| {
@@ -306,13 +357,7 @@ impl Legaliser<'_> {
                 *input = self.step(at, expand, input.clone(), &ty);
             }
         }
-        let mut desc = self.same_on(operator, at, &inputs);
-        if let Some(slot) = kept {
-            let value = self.declare(at, slot, out);
-            desc = desc.with_output(slot, [value]);
-        }
-        self.push(at, desc);
-        Ok(())
+        Ok(inputs)
     }
 
     /// A value of the shape of the result: the sum of two inputs that give this shape together. Only its shape is used.
