@@ -178,7 +178,11 @@ fn put_along_axis(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     if ids.dtype != DType::I64 {
         return Err(call.wrong("index", MismatchKind::ElementType, "the numbers of places are i64"));
     }
-    let at = axis as usize - usize::from(of.rows.is_some());
+    let Some(at) = (axis as usize).checked_sub(usize::from(of.rows.is_some())) else {
+        let argument = if call.given_int("axis").is_some() { "axis" } else { "x" };
+        let but = "values are put along a dimension of each row, and axis 0 is that of the rows";
+        return Err(call.wrong(argument, MismatchKind::Shape, but));
+    };
     let others = |dims: &[Dim]| {
         dims.iter().enumerate().filter(|(k, _)| *k != at).map(|(_, dim)| dim.clone()).collect()
     };

@@ -25,6 +25,10 @@ fn main() {
         //~                       ^^^^^^^^^^^^^^ shape
         let k = put_along_axis(x, cast(x, i64), sum(x, axis = 1, keep_dim = true));
         //~                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ shape
-        (a, b, c, d, e, f, g, h, i, j, k)
+        let l = put_along_axis(x, cast(x, i64), x, axis = 0);
+        //~                                               ^ shape
+        let m = put_along_axis(sum(x, axis = 1), row_numbers(x), sum(x, axis = 1));
+        //~                    ^^^^^^^^^^^^^^^^ shape
+        (a, b, c, d, e, f, g, h, i, j, k, l, m)
     });
 }
