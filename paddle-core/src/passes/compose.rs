@@ -11,24 +11,28 @@ type Compose<'a> = dyn Fn(&Op, &mut Composition<'_>) -> Result<Option<VarId>, Bu
 /// Replaces every operator that has a composition, in every block, unless its further outputs are read. For programs without
 /// gradients.
 pub fn compose(program: &mut Program) -> Result<(), BuildError> {
-    replace_all(program, &|op, composition| op.operation().composed(composition))
+    replace_all(program, &|_| true, &|op, composition| op.operation().composed(composition))
 }
 
-/// Replaces every operator for which `is_lacking`, in every block, if others can compute it and its intermediate outputs are not read. For
-/// programs without gradients.
+/// Replaces every operator for which `is_lacking`, in every block, if others can compute it and its intermediate outputs are not
+/// read. For programs without gradients.
 pub fn write_out(program: &mut Program, is_lacking: impl Fn(&Op) -> bool) -> Result<(), BuildError> {
-    replace_all(program, &|op, composition| match is_lacking(op) {
-        true => op.operation().written_out(composition),
-        false => Ok(None),
-    })
+    replace_all(program, &is_lacking, &|op, composition| op.operation().written_out(composition))
 }
 
-fn replace_all(program: &mut Program, compose: &Compose<'_>) -> Result<(), BuildError> {
+fn replace_all(
+    program: &mut Program,
+    is_wanted: &dyn Fn(&Op) -> bool,
+    compose: &Compose<'_>,
+) -> Result<(), BuildError> {
     for block in 0..program.blocks().len() as u32 {
         let block = BlockId(block);
         let mut at = 0;
         while at < program.block(block).ops.len() {
-            at = replace(program, block, at, compose)?;
+            at = match is_wanted(&program.block(block).ops[at].op) {
+                true => replace(program, block, at, compose)?,
+                false => at + 1,
+            };
         }
     }
     Ok(())

@@ -64,8 +64,7 @@ impl Module<'_> {
             }
         });
         let numbers = numbers.iter().filter(|(name, _)| used.contains(name.as_str()));
-        let rows = |input: &VarId| format!("all_rows(row_numbers({}))", names.name(*input));
-        let numbers = numbers.map(|(name, input)| (format!("_: Tensor<i64, {name}>"), rows(input)));
+        let numbers = numbers.map(|(name, input)| sizes::naming(name, names.name(*input)));
         // A size in front is taken for rows.
         let begins_with_a_size = |input: &&VarId| {
             let ty = self.program.ty(**input);

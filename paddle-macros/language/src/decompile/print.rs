@@ -44,9 +44,9 @@ impl Printer<'_> {
                 Statement::Loop(it) => self.repeat(it, depth),
                 Statement::Chain(chain) => self.chain(chain, depth),
                 Statement::Rows { name, of } => {
-                    let of = self.expr(of, 0);
+                    let (pattern, number) = sizes::naming(name, &self.expr(of, 0));
                     self.indent(depth);
-                    self.text.push_str(&sizes::naming(name, &of));
+                    self.text.push_str(&format!("let {pattern} = {number};\n"));
                 }
             }
         }

@@ -50,9 +50,9 @@ pub(super) fn has_name(program: &Program, rows: RowsId) -> bool {
     is_made || fed_with(program, rows).is_some()
 }
 
-/// The statement that names the number of a value's rows.
-pub(super) fn naming(name: &str, of: &str) -> String {
-    format!("let _: Tensor<i64, {name}> = all_rows(row_numbers({of}));\n")
+/// Both sides of the `let` that names the number of a value's rows.
+pub(super) fn naming(name: &str, of: &str) -> (String, String) {
+    (format!("_: Tensor<i64, {name}>"), format!("all_rows(row_numbers({of}))"))
 }
 
 /// Numbers of rows that the source can name: each with its name, and with an input that has the rows.
