@@ -58,15 +58,15 @@ fn programs_alone() {
 #[test]
 fn what_paddlepaddle_lacks() {
     let folder = Folder::new();
-    let net = network!(|x: Tensor<f32, _, 2>, y: Tensor<f32, _, 2>| {
-        let cost = hinge_loss(x, y);
-        cost
+    let net = network!(|words: Seq<Tensor<f32, 2>>| {
+        let products = sequence_products(words, words, sequence_pairs(words, words));
+        products
     });
-    let text = folder.write("hinge.txt", net.program().unwrap().to_string());
-    let model = folder.path("hinge.pdmodel");
+    let text = folder.write("pairs.txt", net.program().unwrap().to_string());
+    let model = folder.path("pairs.pdmodel");
     let error = failed(format!("convert {text} {model}"));
     assert!(
-        error.contains("`hinge_loss` cannot be exported: PaddlePaddle computes it of columns"),
+        error.contains("`sequence_product` cannot be exported: PaddlePaddle has no pairs of tokens"),
         "{error}"
     );
     assert!(fs::metadata(&model).is_err());

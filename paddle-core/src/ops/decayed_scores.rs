@@ -1,8 +1,9 @@
 //! `decayed_scores`: scores of boxes that are lower the more better ones overlap.
 
+use super::compositions::ranked_boxes;
 use super::non_max_suppression::{check_boxes, overlap};
-use super::{AccuracyClass, Effects, Infer, Mismatch, Operation, Real, Sample, Schema, Slot};
-use crate::program::Type;
+use super::{AccuracyClass, Composition, Effects, Infer, Mismatch, Operation, Real, Sample, Schema, Slot};
+use crate::program::{BuildError, Type, VarId};
 
 /// The scores of boxes, each times the least of the factors that the boxes before it in the order of the scores give. A box
 /// gives a factor by the overlap `o` of the two, and by its own largest overlap `m` with boxes before it: `(1 - o) / (1 - m)`,
@@ -74,6 +75,11 @@ impl Operation for DecayedScores {
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         check_boxes(cx, &[self.candidates])?;
         Ok(vec![cx.ty(1).clone()])
+    }
+
+    fn written_out(&self, c: &mut Composition<'_>) -> Result<Option<VarId>, BuildError> {
+        let (boxes, scores) = (c.input(0), c.input(1));
+        ranked_boxes::decayed(c, self, boxes, scores)
     }
 
     fn samples() -> Vec<Sample> {

@@ -1,7 +1,10 @@
 //! `non_max_suppression`: of boxes that overlap, those with the highest scores.
 
-use super::{AccuracyClass, Effects, Infer, Mismatch, MismatchKind, Operation, Real, Sample, Schema, Slot};
-use crate::program::{DType, Dim, Type};
+use super::compositions::empty_boxes;
+use super::{
+    AccuracyClass, Composition, Effects, Infer, Mismatch, MismatchKind, Operation, Real, Sample, Schema, Slot,
+};
+use crate::program::{BuildError, DType, Dim, Type, VarId};
 
 /// The boxes of each class that are kept: in the order of their scores, a box is kept unless it overlaps one that was kept
 /// before it.
@@ -139,6 +142,14 @@ impl Operation for NonMaxSuppression {
             *last = self.places(&count);
         }
         Ok(vec![out])
+    }
+
+    fn written_out(&self, c: &mut Composition<'_>) -> Result<Option<VarId>, BuildError> {
+        if self.empty_overlap {
+            return Ok(None);
+        }
+        let (boxes, scores) = (c.input(0), c.input(1));
+        empty_boxes::suppressed(c, self, boxes, scores).map(Some)
     }
 
     fn samples() -> Vec<Sample> {

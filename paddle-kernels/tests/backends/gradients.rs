@@ -41,23 +41,25 @@ pub(crate) fn feeds(
 /// A planned program without parameters.
 pub(crate) struct Run<B: Backend> {
     executor: Executor<B>,
-    kept: DType,
+    /// The type of each output, as the backend stores it.
+    kept: Vec<DType>,
 }
 
 impl<B: Backend> Run<B> {
     pub(crate) fn new(backend: B, program: &Program) -> Self {
-        let kept = kept_as(&backend, DType::F32);
+        let outputs = program.outputs().iter();
+        let kept = outputs.map(|&output| kept_as(&backend, program.ty(output).dtype)).collect();
         let executor = Executor::new(backend, program, &Storage::new());
         Run { executor: executor.unwrap_or_else(|error| panic!("{error}\n{program}")), kept }
     }
 
-    /// The outputs, all of type `f32`, in the precision in which the backend stores them.
+    /// The outputs, which are numbers, in the precision in which the backend stores them.
     pub(crate) fn outputs(&mut self, feeds: &[Fed]) -> Vec<Vec<f64>> {
         self.executor.begin(&|i| feeds[i].feed()).unwrap_or_else(|error| panic!("{error}"));
         self.executor.run(Part::Compute, &mut Buffers::default()).unwrap_or_else(|error| panic!("{error}"));
         let fetch = |output: usize| {
             let count = self.executor.output_shape(output).iter().product();
-            let mut host = Host::zeros(self.kept, count);
+            let mut host = Host::zeros(self.kept[output], count);
             self.executor.fetch(output, host.slice_mut());
             host.floats()
         };

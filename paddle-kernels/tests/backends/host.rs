@@ -77,7 +77,9 @@ impl Host {
         match self {
             Host::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
             Host::F64(values) => values.clone(),
-            other => panic!("{other:?} is not floating-point"),
+            Host::I32(values) => values.iter().map(|&value| f64::from(value)).collect(),
+            Host::I64(values) => values.iter().map(|&value| value as f64).collect(),
+            Host::Bool(_) => panic!("truth values are no numbers"),
         }
     }
 }

@@ -1,14 +1,18 @@
 //! Operators that others compute in their place, for programs of those who lack them.
 
-use paddle_core::ops::{Op, Program, Sample};
+use paddle_core::ops::{NonMaxSuppression, Op, Program, Sample};
 use paddle_core::passes::compose::write_out;
 use paddle_kernels::reference::Reference;
 
 use crate::draw::Draw;
 use crate::fed::Fed;
 use crate::gradients::Run;
+use crate::host::Host;
 use crate::programs::assert_close;
 use crate::samples::own_samples;
+
+/// The operators of which samples are written out.
+const WRITTEN: [&str; 4] = ["crf_decoding", "decayed_scores", "linear_chain_crf", "non_max_suppression"];
 
 /// The program of a sample, which gives what is not intermediate.
 fn program(sample: &Sample) -> Program {
@@ -52,6 +56,41 @@ fn gives_what_the_operator_gives() {
             [&plain, &others].map(|program| Run::new(Reference::double(), program).outputs(&feeds));
         assert_close(&found, &expected, &others);
     }
-    assert_eq!(written.keys().copied().collect::<Vec<_>>(), ["crf_decoding", "linear_chain_crf"]);
-    assert!(written.values().all(|&count| count > 5), "{written:?}");
+    assert_eq!(written.keys().copied().collect::<Vec<_>>(), WRITTEN);
+}
+
+/// Boxes that are lines and points overlap nothing, also where they are the same.
+#[test]
+fn boxes_without_area_are_beside_all_others() {
+    let mut draw = Draw::new(18);
+    for (normalized, shortest) in [(true, 0), (false, -1)] {
+        let op = NonMaxSuppression {
+            score_threshold: 0.1,
+            overlap_threshold: 0.3,
+            eta: 1.0,
+            candidates: -1,
+            most: -1,
+            normalized,
+            empty_overlap: false,
+        };
+        let sample = Sample::of(op).rows(3, &[40, 4]).rows(3, &[2, 40]).within(0.0, 1.0);
+        let mut feeds = feeds(&sample, &mut draw);
+        let mut coordinates = Vec::new();
+        for _ in 0..3 * 40 {
+            let near = [draw.below(4), draw.below(4)].map(|near| near as i32);
+            let far = near.map(|near| near + shortest + draw.below(3) as i32);
+            coordinates.extend([near, far].as_flattened().iter().map(|&place| place as f32));
+        }
+        feeds[0].values = Host::F32(coordinates);
+        let plain = program(&sample);
+        let mut others = plain.clone();
+        write_out(&mut others, |_| true).unwrap();
+        let overlapping = Sample { op: NonMaxSuppression { empty_overlap: true, ..op }.into(), ..sample };
+        let overlapping = program(&overlapping);
+        let [expected, found, other] = [&plain, &others, &overlapping]
+            .map(|program| Run::new(Reference::double(), program).outputs(&feeds));
+        assert_close(&found, &expected, &others);
+        // Otherwise the area of a line, which is a pixel wide, is not 0.
+        assert_eq!(other != expected, normalized, "the same lines and points overlap, or do not");
+    }
 }

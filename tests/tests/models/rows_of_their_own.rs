@@ -47,6 +47,13 @@ mod model {
         (kept, select(present, found, -1.0))
     }
 
+    /// Those that are kept of any number of boxes.
+    pub fn corners(points: Tensor<f32, _, M, 2>, scores: Tensor<f32, _, 2, M>) -> _ {
+        let boxes = around(points);
+        let kept = non_max_suppression(boxes, scores, score_threshold = 0.2, candidates = 4);
+        gather(boxes, reshape(maximum(kept, 0), [8]), axis = 1)
+    }
+
     /// Their scores, if no box is left out.
     pub fn decayed(points: Tensor<f32, _, BOXES, 2>, scores: Tensor<f32, _, 2, BOXES>) -> _ {
         decayed_scores(around(points), scores, gaussian = true, score_threshold = 0.2)
@@ -55,5 +62,6 @@ mod model {
 
 pub(crate) fn networks() -> Vec<Model> {
     let [halves, chosen] = [crate::model(model::halves()), crate::model(model::chosen())];
-    vec![halves, chosen, crate::model(model::boxes()), crate::model(model::decayed())]
+    let [boxes, corners] = [crate::model(model::boxes()), crate::model(model::corners())];
+    vec![halves, chosen, boxes, corners, crate::model(model::decayed())]
 }

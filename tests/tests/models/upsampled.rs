@@ -22,8 +22,14 @@ pub mod segmentation {
     pub fn blurred(image: Tensor<f32, _, 2, H, W>) -> Tensor<f32, _, 2, { 2 * H }, { 2 * W }> {
         interpolate(interpolate(image, scale = 4), scale = 0.5, mode = bilinear)
     }
+
+    /// Brought to the size of another image.
+    pub fn beside(image: Tensor<f32, _, 2, H, W>, other: Tensor<f32, _, 1, G, K>) -> Tensor<f32, _, 5, G, K> {
+        concat([interpolate(image, [G, K], mode = bilinear), other, interpolate(image, [G, K])])
+    }
 }
 
 pub(crate) fn networks() -> Vec<crate::Model> {
-    vec![crate::model(segmentation::cost()), crate::model(segmentation::blurred())]
+    let [cost, blurred] = [crate::model(segmentation::cost()), crate::model(segmentation::blurred())];
+    vec![cost, blurred, crate::model(segmentation::beside())]
 }

@@ -70,8 +70,10 @@ pub fn to_onnx(
     let mut inference = program.clone();
     test_mode(&mut inference);
     inference.verify().map_err(|error| ExportError::Legalise(error.into()))?;
-    write_out(&mut inference, |op| matches!(op, Op::LinearChainCrf(_) | Op::CrfDecoding(_)))
-        .map_err(|error| ExportError::Legalise(error.into()))?;
+    write_out(&mut inference, |op| {
+        matches!(op, Op::LinearChainCrf(_) | Op::CrfDecoding(_) | Op::DecayedScores(_))
+    })
+    .map_err(|error| ExportError::Legalise(error.into()))?;
     let program = &inference;
     check_params(program, params).map_err(ExportError::Parameters)?;
     let mut writer = Writer::new(program);

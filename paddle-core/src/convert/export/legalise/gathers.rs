@@ -139,16 +139,21 @@ impl Legaliser<'_> {
             product.constant().and_then(|size| i32::try_from(size).ok())
         };
         let inner = wire_dims(&Type { rows: None, dims: x.dims[1..].to_vec(), ..x.clone() });
-        let (Some(choices), Some(chosen), Some(inner)) =
-            (number(&x.dims[..1]), number(&index.dims), small(&inner).filter(|sizes| !sizes.contains(&-1)))
+        let (Some(chosen), Some(inner)) =
+            (number(&index.dims), small(&inner).filter(|sizes| !sizes.contains(&-1)))
         else {
             return self.refuse(operator, "the sizes of what is gathered have to be numbers");
         };
         let count = self.need(at, operator, rows, Known::Count)?;
         let of_rows = Type::with_rows(DType::I64, rows, [1]);
-        let each = self.declare(at, "fill_constant_batch_size_like", &of_rows);
-        let fill = Fill { value: Number::Int(choices.into()), ty: of_rows.clone() };
+        let mut each = self.declare(at, "fill_constant_batch_size_like", &of_rows);
+        let choices = number(&x.dims[..1]);
+        let fill = Fill { value: Number::Int(choices.unwrap_or(1).into()), ty: of_rows.clone() };
         self.fill_rows(at, count, &fill, vec![-1, 1], each.clone());
+        if choices.is_none() {
+            let choices = self.computed(at, operator, &x.dims[0])?;
+            each = self.emit(at, Binary { kind: BinaryKind::Mul }, &[&each, &choices], &of_rows);
+        }
         let starts = self.sums_before(at, each);
         let of_index = self.name(operator.inputs[1]);
         let wide = Type { dims: vec![Dim::from(i64::from(chosen))], ..index.clone() };

@@ -160,7 +160,12 @@ impl From<BuildError> for LegaliseError {
 pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
     program.verify()?;
     let mut own = program.clone();
-    write_out(&mut own, |op| matches!(op, Op::LinearChainCrf(_)))?;
+    write_out(&mut own, |op| match op {
+        Op::LinearChainCrf(_) | Op::DecayedScores(_) => true,
+        // In PaddlePaddle, boxes without area overlap each other.
+        Op::NonMaxSuppression(op) => !op.empty_overlap,
+        _ => false,
+    })?;
     let program = &own;
     let operators = size(program, Program::GLOBAL);
     if operators > MAX_OPERATORS {

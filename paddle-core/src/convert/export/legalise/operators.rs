@@ -2,6 +2,7 @@
 
 use super::row_spaces::Known;
 use super::{LegaliseError, Legaliser};
+use crate::convert::dialect::DIMS;
 use crate::convert::to_wire::constants::fill_value;
 use crate::convert::to_wire::operators::describe;
 use crate::convert::types::{element, wire_dims};
@@ -66,7 +67,7 @@ impl Legaliser<'_> {
             }
             // PaddlePaddle scales unknown sizes itself.
             Op::Interpolate(op) if op.scale.iter().all(|scale| *scale > 0.0) => self.same(at, operator),
-            Op::Interpolate(op) => self.sized(at, operator, &op.size),
+            Op::Interpolate(op) => self.scaled_to(at, operator, &op.size),
             Op::RowNumbers(_) => self.row_numbers(at, operator),
             Op::Size(op) => self.size(at, operator, op),
             Op::Select(_) => self.of_one_shape(at, operator, None),
@@ -109,9 +110,6 @@ impl Legaliser<'_> {
                 "attention in one operator is for devices; export the network as it was written",
             ),
             Op::NonMaxSuppression(op) => self.suppression(at, operator, op),
-            Op::DecayedScores(_) => {
-                self.refuse(operator, "PaddlePaddle gives the boxes that are kept, not the scores of all")
-            }
             Op::Outside(_) => self.refuse(operator, "its value is bound when the network is made"),
             Op::Custom(_) => {
                 self.refuse(operator, "it is an operator of your own, which PaddlePaddle does not have")
@@ -228,6 +226,21 @@ impl Legaliser<'_> {
             true => self.same(at, operator),
             false => self.refuse(operator, "its sizes have to be numbers"),
         }
+    }
+
+    /// Images whose sizes may be computed.
+    fn scaled_to(&mut self, at: usize, operator: &Operator, sizes: &[Dim]) -> Result<(), LegaliseError> {
+        if sizes.iter().all(|size| size.constant().is_some()) {
+            return self.same(at, operator);
+        }
+        let computed = sizes.iter().map(|size| self.computed(at, operator, size));
+        let computed = computed.collect::<Result<_, LegaliseError>>()?;
+        let computed = self.in_32_bits(at, computed);
+        let inputs = self.names(&operator.inputs);
+        let mut desc = self.same_on(operator, at, &inputs).with_input("SizeTensor", computed);
+        desc.attrs.retain(|attr| attr.name != DIMS);
+        self.push(at, desc);
+        Ok(())
     }
 
     /// Rows are repeated once.

@@ -121,6 +121,11 @@ impl Legaliser<'_> {
         rows.iter().chain(&ty.dims).map(|size| self.computed(at, operator, size)).collect()
     }
 
+    /// Computed sizes as i32.
+    pub(super) fn in_32_bits(&mut self, at: usize, sizes: Vec<String>) -> Vec<String> {
+        sizes.into_iter().map(|size| self.cast(at, size, &one(), DType::I32)).collect()
+    }
+
     /// Reshapes the elements of `x` into a new variable, whose sizes are computed.
     pub(super) fn reshaped_by_sizes(
         &mut self,
@@ -131,8 +136,7 @@ impl Legaliser<'_> {
         to: &Type,
     ) -> Result<String, LegaliseError> {
         let sizes = self.computed_shape(at, operator, to)?;
-        let sizes = sizes.into_iter().map(|size| self.cast(at, size, &one(), DType::I32));
-        let sizes: Vec<String> = sizes.collect();
+        let sizes = self.in_32_bits(at, sizes);
         let out = self.reshaped_to(at, x, from, to, vec![-1; sizes.len()]);
         if let Some(desc) = self.blocks[at].ops.last_mut() {
             *desc = std::mem::take(desc).with_input("ShapeTensor", sizes);

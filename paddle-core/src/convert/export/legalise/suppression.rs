@@ -18,9 +18,6 @@ impl Legaliser<'_> {
         operator: &Operator,
         op: &NonMaxSuppression,
     ) -> Result<(), LegaliseError> {
-        if !op.empty_overlap {
-            return self.refuse(operator, "in PaddlePaddle, boxes without area overlap each other");
-        }
         let program = self.program;
         let [boxes, scores] = [0, 1].map(|k| program.ty(operator.inputs[k]).clone());
         let out = program.ty(operator.outputs[0]);
