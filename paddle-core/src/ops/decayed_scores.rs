@@ -1,6 +1,6 @@
 //! `decayed_scores`: scores of boxes that are lower the more better ones overlap.
 
-use super::compositions::ranked_boxes;
+use super::compositions::boxes::decayed;
 use super::non_max_suppression::{check_boxes, overlap};
 use super::{AccuracyClass, Composition, Effects, Infer, Mismatch, Operation, Real, Sample, Schema, Slot};
 use crate::program::{BuildError, Type, VarId};
@@ -79,7 +79,7 @@ impl Operation for DecayedScores {
 
     fn written_out(&self, c: &mut Composition<'_>) -> Result<Option<VarId>, BuildError> {
         let (boxes, scores) = (c.input(0), c.input(1));
-        ranked_boxes::decayed(c, self, boxes, scores)
+        decayed::decayed(c, self, boxes, scores)
     }
 
     fn samples() -> Vec<Sample> {

@@ -1,6 +1,6 @@
 //! `non_max_suppression`: of boxes that overlap, those with the highest scores.
 
-use super::compositions::empty_boxes;
+use super::compositions::boxes::{beside, kept};
 use super::{
     AccuracyClass, Composition, Effects, Infer, Mismatch, MismatchKind, Operation, Real, Sample, Schema, Slot,
 };
@@ -145,11 +145,12 @@ impl Operation for NonMaxSuppression {
     }
 
     fn written_out(&self, c: &mut Composition<'_>) -> Result<Option<VarId>, BuildError> {
-        if self.empty_overlap {
-            return Ok(None);
-        }
         let (boxes, scores) = (c.input(0), c.input(1));
-        empty_boxes::suppressed(c, self, boxes, scores).map(Some)
+        // Those who have suppression let boxes without area overlap each other; the others write out that in turn.
+        match self.empty_overlap {
+            true => kept::kept(c, self, boxes, scores),
+            false => beside::suppressed(c, self, boxes, scores).map(Some),
+        }
     }
 
     fn samples() -> Vec<Sample> {

@@ -11,40 +11,41 @@ type Compose<'a> = dyn Fn(&Op, &mut Composition<'_>) -> Result<Option<VarId>, Bu
 /// Replaces every operator that has a composition, in every block, unless its further outputs are read. For programs without
 /// gradients.
 pub fn compose(program: &mut Program) -> Result<(), BuildError> {
-    replace_all(program, &|_| true, &|op, composition| op.operation().composed(composition))
-}
-
-/// Replaces every operator for which `is_lacking`, in every block, if others can compute it and its intermediate outputs are not
-/// read. For programs without gradients.
-pub fn write_out(program: &mut Program, is_lacking: impl Fn(&Op) -> bool) -> Result<(), BuildError> {
-    replace_all(program, &is_lacking, &|op, composition| op.operation().written_out(composition))
-}
-
-fn replace_all(
-    program: &mut Program,
-    is_wanted: &dyn Fn(&Op) -> bool,
-    compose: &Compose<'_>,
-) -> Result<(), BuildError> {
     for block in 0..program.blocks().len() as u32 {
-        let block = BlockId(block);
-        let mut at = 0;
+        let (block, mut at) = (BlockId(block), 0);
         while at < program.block(block).ops.len() {
-            at = match is_wanted(&program.block(block).ops[at].op) {
-                true => replace(program, block, at, compose)?,
-                false => at + 1,
-            };
+            at = replace(program, block, at, &|op, composition| op.operation().composed(composition))?
+                .unwrap_or(at + 1);
         }
     }
     Ok(())
 }
 
-/// Replaces the operator at a place, if it has a composition. Returns the place behind it.
+/// Replaces every operator for which `is_lacking`, in every block, if others can compute it and its intermediate outputs are not
+/// read. Those others may be lacking, too. For programs without gradients.
+pub fn write_out(program: &mut Program, is_lacking: impl Fn(&Op) -> bool) -> Result<(), BuildError> {
+    let write = |op: &Op, composition: &mut Composition<'_>| op.operation().written_out(composition);
+    let mut block = 0;
+    // Loops that are written have blocks behind all others.
+    while block < program.blocks().len() as u32 {
+        let mut at = 0;
+        while at < program.block(BlockId(block)).ops.len() {
+            let is_written = is_lacking(&program.block(BlockId(block)).ops[at].op)
+                && replace(program, BlockId(block), at, &write)?.is_some();
+            at += usize::from(!is_written);
+        }
+        block += 1;
+    }
+    Ok(())
+}
+
+/// Replaces the operator at a place, if it has a composition. Returns the place behind that.
 fn replace(
     program: &mut Program,
     block: BlockId,
     at: usize,
     compose: &Compose<'_>,
-) -> Result<usize, BuildError> {
+) -> Result<Option<usize>, BuildError> {
     let operator = &program.block(block).ops[at];
     let op = operator.op.clone();
     let outputs = operator.outputs.clone();
@@ -52,16 +53,16 @@ fn replace(
     let kept = (0..outputs.len()).find(|k| !is_intermediate(k)).unwrap_or(0);
     let others = outputs.iter().enumerate().filter(|&(k, _)| k != kept);
     if others.into_iter().any(|(_, &output)| is_read(program, output)) {
-        return Ok(at + 1);
+        return Ok(None);
     }
     let mut composition = Composition::before(program, block, at);
     let result = compose(&op, &mut composition)?;
     let at = composition.at();
-    let Some(result) = result else { return Ok(at + 1) };
+    let Some(result) = result else { return Ok(None) };
     program.block_mut(block).ops.remove(at);
     program.swap_names(result, outputs[kept]);
     program.replace(outputs[kept], result);
-    Ok(at)
+    Ok(Some(at))
 }
 
 /// Whether an operator reads the value, or it leaves a block.

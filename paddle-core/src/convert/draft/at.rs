@@ -60,11 +60,11 @@ impl EmitLoops for At<'_> {
         &mut self,
         op: Op,
         inputs: &[VarId],
-        body: BlockId,
+        blocks: &[BlockId],
         called: &str,
         outputs: usize,
     ) -> Result<Vec<VarId>, Fault> {
-        self.draft.append(self.block, op, inputs, &[body], &vec![called; outputs], self.site)
+        self.draft.append(self.block, op, inputs, blocks, &vec![called; outputs], self.site)
     }
 }
 

@@ -53,6 +53,15 @@ const OPERATORS: i64 = 18;
 /// The version of the format that belongs to it.
 const FORMAT: i64 = 8;
 
+/// Whether ONNX lacks an operator that others can compute. Its own suppression of boxes has other results for those without area.
+fn is_lacking(op: &Op) -> bool {
+    match op {
+        Op::LinearChainCrf(_) | Op::CrfDecoding(_) => true,
+        Op::DecayedScores(_) | Op::NonMaxSuppression(_) => true,
+        _ => false,
+    }
+}
+
 /// Writes a program and its parameters as a model in ONNX, for inference. Values of `params` that belong to no parameter of the
 /// program are left out.
 ///
@@ -70,10 +79,7 @@ pub fn to_onnx(
     let mut inference = program.clone();
     test_mode(&mut inference);
     inference.verify().map_err(|error| ExportError::Legalise(error.into()))?;
-    write_out(&mut inference, |op| {
-        matches!(op, Op::LinearChainCrf(_) | Op::CrfDecoding(_) | Op::DecayedScores(_))
-    })
-    .map_err(|error| ExportError::Legalise(error.into()))?;
+    write_out(&mut inference, is_lacking).map_err(|error| ExportError::Legalise(error.into()))?;
     let program = &inference;
     check_params(program, params).map_err(ExportError::Parameters)?;
     let mut writer = Writer::new(program);

@@ -48,7 +48,7 @@ pub(crate) fn for_each_token<A: EmitLoops>(
     at.program().set_results(block, &[results.state, results.given].concat())?;
     let count = at.program().block(block).results.len();
     let op = For { items: items.len() as i64 };
-    let mut state = at.emit_loop(op.into(), &inputs, block, called, count)?;
+    let mut state = at.emit_loop(op.into(), &inputs, &[block], called, count)?;
     let given = state.split_off(initial.len());
     let given = given.into_iter().map(|given| at.emit(ScatterRows.into(), &[given]));
     Ok(Some(Step { given: given.collect::<Result<_, _>>()?, state }))

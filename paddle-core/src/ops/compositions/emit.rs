@@ -41,7 +41,7 @@ pub(crate) trait EmitLoops: Emit<Error: From<BuildError>> {
         &mut self,
         op: Op,
         inputs: &[VarId],
-        body: BlockId,
+        blocks: &[BlockId],
         called: &str,
         outputs: usize,
     ) -> Result<Vec<VarId>, Self::Error>;

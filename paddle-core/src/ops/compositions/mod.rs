@@ -2,14 +2,13 @@
 
 pub(crate) mod along_axis;
 pub(crate) mod along_tokens;
+pub(crate) mod boxes;
 mod emit;
-pub(crate) mod empty_boxes;
 pub(crate) mod initializers;
 pub(crate) mod label_chains;
 pub mod made_sequences;
 #[cfg(feature = "read")]
 pub(crate) mod narrow;
-pub(crate) mod ranked_boxes;
 pub(crate) mod volumes;
 
 pub(crate) use emit::{Emit, EmitLoops, Tried};

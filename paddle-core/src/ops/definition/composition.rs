@@ -90,11 +90,11 @@ impl EmitLoops for Composition<'_> {
         &mut self,
         op: Op,
         inputs: &[VarId],
-        body: BlockId,
+        blocks: &[BlockId],
         _called: &str,
         _outputs: usize,
     ) -> Result<Vec<VarId>, BuildError> {
-        let outputs = self.program.insert_block_op(self.block, self.at, op, inputs, &[body], self.site)?;
+        let outputs = self.program.insert_block_op(self.block, self.at, op, inputs, blocks, self.site)?;
         self.at += 1;
         Ok(outputs)
     }

@@ -1,6 +1,6 @@
 //! Boxes that overlap nothing.
 
-use super::Emit;
+use crate::ops::compositions::Emit;
 use crate::ops::{
     AssignValue, Binary, BinaryKind, Compare, CompareKind, Fill, Logical, LogicalKind, NonMaxSuppression,
     Number, Op, Scale, Select, Slice,
