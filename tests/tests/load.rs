@@ -72,9 +72,10 @@ fn check(folder: &Path) -> Result<f64, String> {
     if let (Some(exports), Some(name)) = (std::env::var_os("PADDLE_EXPORTS"), folder.file_name()) {
         let exported = Path::new(&exports).join(name);
         fs::create_dir_all(&exported).unwrap();
-        if let Err(error) = net.save(exported.join("model"), &parameters) {
-            fs::remove_dir(&exported).unwrap();
-            println!("{} is not exported: {error}", name.display());
+        for file in ["model", "model.onnx"] {
+            if let Err(error) = net.save(exported.join(file), &parameters) {
+                println!("{} is not exported as {file}: {error}", name.display());
+            }
         }
     }
     let worst = compare(folder, &net, &parameters, |name| name.to_string())?;

@@ -135,11 +135,12 @@ impl Slice {
         Slice { axes, starts, ends, strides: Vec::new() }
     }
 
-    /// The slice's axes, and its bounds along each.
+    /// The slice's axes, and its bounds along each. Of a slice that is not checked yet, those axes that have bounds.
     pub fn bounds(&self) -> impl Iterator<Item = (usize, Bounds)> {
-        self.axes.iter().enumerate().map(|(i, &axis)| {
+        let bounds = self.axes.iter().zip(self.starts.iter().zip(&self.ends));
+        bounds.enumerate().map(|(i, (&axis, (&start, &end)))| {
             let stride = self.strides.get(i).copied().unwrap_or(1);
-            (axis as usize, Bounds { start: self.starts[i], end: self.ends[i], stride })
+            (axis as usize, Bounds { start, end, stride })
         })
     }
 

@@ -82,11 +82,13 @@ fn backward_and_around() {
 /// Slices that go backwards end elsewhere in later releases.
 #[test]
 fn backward_in_later_releases() {
-    let of = |version: i64, [start, end]: [i32; 2], size: i64| {
+    let of_lists = |version: i64, [starts, ends]: [&[i32]; 2], size: i64| {
         let slice = OpDesc::new("strided_slice").with_input("Input", ["x"]).with_output("Out", ["out"]);
-        let slice = [("axes", 1), ("starts", start), ("ends", end), ("strides", -1), ("infer_flags", 1)]
+        let lists: [(&str, &[i32]); 5] =
+            [("axes", &[1]), ("starts", starts), ("ends", ends), ("strides", &[-1]), ("infer_flags", &[1])];
+        let slice = lists
             .into_iter()
-            .fold(slice, |slice, (name, number)| slice.with_attr(OpAttr::ints(name, [number])));
+            .fold(slice, |slice, (name, numbers)| slice.with_attr(OpAttr::ints(name, numbers)));
         let mut program =
             network(&[float("x", &[-1, size])], &[float("out", &[-1, size])], &[slice], &["out"]);
         program.version = Some(Version { version: Some(version), ..Default::default() });
@@ -95,6 +97,7 @@ fn backward_in_later_releases() {
             Err(error) => error.to_string(),
         }
     };
+    let of = |version, [start, end]: [i32; 2], size| of_lists(version, [&[start], &[end]], size);
     let slice = |count: &str, [start, end]: [i32; 2]| {
         format!(
             "out: f32[_, {count}] = strided_slice(x, axes=[1], starts=[{start}], ends=[{end}], strides=[-1])"
@@ -110,6 +113,10 @@ fn backward_in_later_releases() {
     }
     assert_eq!(of(2_006_002, [-1, -1], 4), slice("4", [-1, -1]));
     assert!(of(3_003_001, [-1, -1], 4).contains("along axis 1 is nothing"));
+    for lists in [[&[][..], &[-1]], [&[-1], &[]]] {
+        let error = of_lists(3_003_001, lists, 4);
+        assert!(error.contains("needs a start and an end for each axis"), "{error}");
+    }
     // Of a size that a batch has.
     assert!(of(3_003_001, [i32::MAX, i32::MIN], -1).contains("starts=[2147483647], ends=[-1]"));
     assert!(of(3_003_001, [-1, -1], -1).contains("along axis 1 is nothing"));

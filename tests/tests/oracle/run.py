@@ -81,11 +81,16 @@ def onnxruntime(prefix):
 
     session = runtime.InferenceSession(prefix + ".onnx", providers=["CPUExecutionProvider"])
     names = [taken.name for taken in session.get_inputs()]
+    types = {"tensor(float)": "float32", "tensor(double)": "float64"}
+    dtypes = [types.get(taken.type, taken.type[len("tensor(") : -1]) for taken in session.get_inputs()]
 
     def on(batch):
-        found = session.run(None, {name: value for name, (value, _) in zip(names, batch)})
+        values = [value.astype(dtype) for dtype, (value, _) in zip(dtypes, batch)]
+        found = session.run(None, dict(zip(names, values)))
         return [(np.asarray(value), []) for value in found]
 
+    on.names = names
+    on.outputs = [given.name for given in session.get_outputs()]
     return on
 
 

@@ -4,7 +4,7 @@ use super::graph::{Scope, Writer};
 use super::row_spaces::Fact;
 use crate::convert::export::LegaliseError;
 use crate::ops::{Number, Operator};
-use crate::program::{BlockId, DType, Dim, RowOrigin, RowsId, VarId};
+use crate::program::{BlockId, DType, Dim, RowOrigin, RowsId, Type, VarId};
 use crate::wire::onnx::AttributeProto;
 
 /// A loop while it is written: what goes from iteration to iteration.
@@ -146,7 +146,13 @@ impl Writer<'_> {
     fn condition(&mut self, block: BlockId, state: &[String]) -> Result<String, LegaliseError> {
         self.bind(block, state);
         self.block(block)?;
-        self.name(self.program.block(block).results[0])
+        let holds = self.program.block(block).results[0];
+        let (ty, holds) = (self.program.ty(holds), self.name(holds)?);
+        // For ONNX, one element along an axis is no scalar.
+        match ty.rows.is_none() && !ty.dims.is_empty() {
+            true => self.reshaped(&holds, &Type::scalar(ty.dtype)),
+            false => Ok(holds),
+        }
     }
 
     fn bind(&mut self, block: BlockId, values: &[String]) {

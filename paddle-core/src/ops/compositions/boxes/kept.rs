@@ -95,7 +95,8 @@ impl<A: EmitLoops> Pairs<'_, A> {
         let count = match self.count.constant() {
             Some(count) => self.integer(count)?,
             None => {
-                let count = self.emit(Size { axes: vec![0] }, &[places])?;
+                let counted = self.emit(Cast { dtype: self.dtype }, &[places])?;
+                let count = self.emit(Size { axes: vec![0] }, &[counted])?;
                 self.emit(Cast { dtype: DType::I64 }, &[count])?
             }
         };
