@@ -225,6 +225,22 @@ impl Layer {
     pub fn has_parameters(&self) -> bool {
         self.named("param").is_some()
     }
+
+    /// Whether a call of the layer has parameters: not if it gives values in place of all of them.
+    pub fn has_parameters_beside(&self, arguments: &[Passed]) -> bool {
+        let is_off = |role: &str| {
+            role == "b"
+                && arguments
+                    .iter()
+                    .any(|passed| matches!(passed.given, Given::Flag(false)) && passed.name == "bias")
+        };
+        let is_given = |role: &str| arguments.iter().any(|passed| passed.name == role);
+        let roles =
+            self.named.iter().filter(|argument| argument.kind == Kind::Value).map(|argument| argument.name);
+        let mut roles = roles.peekable();
+        self.has_parameters()
+            && (roles.peek().is_none() || roles.any(|role| !is_given(role) && !is_off(role)))
+    }
 }
 
 /// Passes the families of layers to a macro: `with_layer_families!(callback)`.
@@ -238,7 +254,7 @@ impl Layer {
 /// `kind: Choice(average, max) = "max" "How to pool."`. The mark is `activation` if the layer is one, and `several` if
 /// it returns several values. If the layer has parameters, and so the arguments of
 /// [`with_parameter_arguments!`](crate::with_parameter_arguments), it names those that a call may give as values: `weights` (`w`),
-/// `weights_and_bias`, `scale_and_shift`, or `parameters` (none).
+/// `weights_and_bias`, `scale_and_shift`, `scale_shift_and_statistics`, or `parameters` (none).
 #[macro_export]
 macro_rules! with_layer_families {
     ($($callback:ident)::+) => {

@@ -18,7 +18,7 @@ macro_rules! with_normalising_layers {
             batch_norm(x: Value "What to normalise.";
                        momentum: Number = 0.9 "How much of the moving statistics stays in each step.",
                        epsilon: Number = 0.00001 "What is added to variances.",
-                       act: Activation "What to apply to the result.") scale_and_shift
+                       act: Activation "What to apply to the result.") scale_shift_and_statistics
                 => batch_norm;
 
             /// Groups of the channels of each row normalised by their mean and variance. `x` is as for `batch_norm`.
@@ -73,9 +73,15 @@ fn batch_norm(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let ty = Type::new(dtype, [channels]);
     let [scale, shift] = scale_and_shift(call, &ty)?;
     let all = |value| initializers::constant(value, ty.clone());
+    let is_given = ["mean", "variance"].map(|role| call.given_value(role).is_some());
+    let [is_test, has_variance] = is_given;
+    if is_test != has_variance {
+        let (given, lacking) = if is_test { ("mean", "variance") } else { ("variance", "mean") };
+        let but = format!("`batch_norm` needs `{lacking} = ..` beside `{given}`");
+        return Err(call.wrong(given, MismatchKind::Attribute, &but));
+    }
     let inputs = [x, scale, shift, call.statistic("mean", all(0.0))?, call.statistic("variance", all(1.0))?];
-    let op =
-        BatchNorm { epsilon: call.number("epsilon")?, momentum: call.number("momentum")?, is_test: false };
+    let op = BatchNorm { epsilon: call.number("epsilon")?, momentum: call.number("momentum")?, is_test };
     let of = if (0.0..=1.0).contains(&op.momentum) { "epsilon" } else { "momentum" };
     let y = call.emit_with(of, op, &inputs)?[0];
     call.activate("act", y)

@@ -48,6 +48,16 @@ macro_rules! with_parameter_arguments {
             ]
         }
     };
+    (scale_shift_and_statistics $($callback:ident)::+! ($($front:tt)*) [$($own:tt)*]) => {
+        $crate::with_parameter_arguments! {
+            scale_and_shift $($callback)::+! ($($front)*)
+            [
+                mean: Value "A value in place of the statistic `mean`, of its shape, beside `variance`. They are used in training, too, and no gradient passes to them.",
+                variance: Value "A value in place of the statistic `variance`, of its shape, beside `mean`.",
+                $($own)*
+            ]
+        }
+    };
     ($mark:ident $($callback:ident)::+! ($($front:tt)*) [$($own:tt)*]) => {
         $($callback)::+! { $($front)* [$($own)*] }
     };
@@ -102,11 +112,15 @@ impl Call<'_> {
         self.create(role, ParameterUse { initializer, options, site: self.site })
     }
 
-    /// Creates a moving statistic of the layer. It is kept with the parameters and changed by its operator, but not
-    /// trained.
+    /// Creates a moving statistic of the layer, or takes the value that the call gives in its place. It is kept with the parameters
+    /// and changed by its operator, but not trained.
     pub fn statistic(&mut self, role: &str, initializer: impl Into<Op>) -> Result<VarId, BuildError> {
+        let initializer = initializer.into();
+        if let Some(var) = self.given_value(role) {
+            return self.in_place_of(role, var, &initializer);
+        }
         let options = ParameterOptions { trainable: false, ..ParameterOptions::default() };
-        self.create(role, ParameterUse { initializer: initializer.into(), options, site: self.site })
+        self.create(role, ParameterUse { initializer, options, site: self.site })
     }
 
     /// The initialiser in an argument, for the type of `like`.

@@ -26,6 +26,9 @@ fn main() {
         //~                    ^ unknown-argument
         let i = embedding(argmax(x, axis = 1), [4, 2], w = ones([4, 2]));
         //~                                            ^ unknown-argument
-        (a, b, c, d, e, f, g, h, i)
+        // One of two statistics.
+        let j = batch_norm(x, mean = ones(4));
+        //~                          ^^^^^^^ constant
+        (a, b, c, d, e, f, g, h, i, j)
     });
 }

@@ -33,6 +33,21 @@ mod model {
     }
 }
 
+#[paddle::attribute::network]
+mod statistics {
+    /// Whitened by statistics of another batch, then turned. It has no parameters, so it may be called again.
+    fn whitened(x: _, centre: _, spread: _) -> _ {
+        let normed = batch_norm(x, mean = centre, variance = square(spread) + 0.5, scale = spread, shift = 0.1 * centre);
+        fc(normed, 3, w = reshape(spread, [1, 3]) * reshape(centre, [3, 1]), b = centre)
+    }
+
+    pub fn cost(x: Tensor<f32, _, 3>, centre: Tensor<f32, 3>) -> Tensor<f32> {
+        let spread = parameter(3, param = "spread");
+        let h = whitened(x, centre, spread);
+        mean(square(fc(whitened(h, 0.5 * centre, spread), 2)))
+    }
+}
+
 pub(crate) fn networks() -> Vec<Model> {
-    vec![crate::model(model::cost())]
+    vec![crate::model(model::cost()), crate::model(statistics::cost())]
 }

@@ -40,7 +40,8 @@ impl<'a> Lowering<'a, '_> {
         let (arguments, extents, complete) = self
             .in_arguments(layer.has_parameters(), |lowering| lowering.layer_arguments(layer, call, values));
         // The name is taken even if the call fails, so that later calls keep theirs.
-        let path = match layer.has_parameters() {
+        let is_named = call.named.iter().any(|named| text(&named.ident) == "param");
+        let path = match is_named || layer.has_parameters_beside(&arguments) {
             true => self.parameter_path(layer, &arguments, call, at),
             false => Some(self.names.path(self.binding.name(), layer.name)),
         };
