@@ -55,11 +55,7 @@ const FORMAT: i64 = 8;
 
 /// Whether ONNX lacks an operator that others can compute. Its own suppression of boxes has other results for those without area.
 fn is_lacking(op: &Op) -> bool {
-    match op {
-        Op::LinearChainCrf(_) | Op::CrfDecoding(_) => true,
-        Op::DecayedScores(_) | Op::NonMaxSuppression(_) => true,
-        _ => false,
-    }
+    matches!(op, Op::LinearChainCrf(_) | Op::CrfDecoding(_) | Op::DecayedScores(_) | Op::NonMaxSuppression(_))
 }
 
 /// Writes a program and its parameters as a model in ONNX, for inference. Values of `params` that belong to no parameter of the
