@@ -1,6 +1,6 @@
 //! Results of convolutions, and gradients of images: sums over the channels of an image and the elements of a filter.
 //!
-//! A kernel computes some neighbouring results of one row, for some filters at once. Its sums stay in registers while it
+//! A kernel computes some neighbouring results of one row, or of two short ones, for some filters at once. Its sums stay in registers while it
 //! goes over all channels and all elements of the filters: an element of the image is broadcast, and multiplied by the
 //! elements of several filters, which are neighbours in packed filters. Each sum is one chain of multiply-adds, so its
 //! bits do not depend on strips or threads.
@@ -59,12 +59,30 @@ pub(super) const PIECES: usize = 8;
 struct Place<T> {
     /// The first filter of the first result.
     start: *mut T,
-    /// The distance of neighbouring results.
-    distance: usize,
+    /// The distances of neighbouring rows and of neighbouring results.
+    distances: [usize; 2],
     /// The filters that are stored. The last register of a block may have others, which are not.
     filters: usize,
-    /// The channel of the first filter, and the first element among all results.
+    /// The channel of the first filter, and the first element among all results, whose neighbouring rows are so far apart.
     begin: [usize; 2],
+    row: usize,
+}
+
+/// The filters that are asked for while others are multiplied.
+#[derive(Clone, Copy)]
+struct Ahead {
+    /// The distance of the next block from this one; 0 if filters are near.
+    distance: isize,
+    /// Which of the kernel's calls for the block this is, and of how many. Each asks for an equal part.
+    call: [usize; 2],
+}
+
+impl Ahead {
+    /// The distance for a block of inner channels.
+    fn distance(&self, inner: usize) -> isize {
+        let [call, calls] = self.call;
+        if self.distance != 0 && inner % calls == call { self.distance } else { 0 }
+    }
 }
 
 /// The results of a strip for some blocks of filters.
@@ -88,8 +106,9 @@ impl<T: Float> Correlation<'_, T> {
     pub(super) fn run(&self, isa: Isa, team: &Team, finish: Finish<'_>) -> bool {
         let strips = self.images.count * self.filters.groups * self.strips.count();
         let blocks = self.filters.blocks();
-        // Each share of the blocks copies the strip again.
-        let shares = PIECES.div_ceil(strips.max(1)).min(blocks);
+        // Each share of the blocks copies the strip again, which is large where filters are far.
+        let pieces = if self.filters.are_far::<T>() { team.threads() } else { PIECES };
+        let shares = pieces.div_ceil(strips.max(1)).min(blocks);
         let is_whole = self.results.last && self.filters.groups == 1 && shares <= 1;
         team.run(strips * shares, &|index| {
             let (strip, share) = (index / shares, index % shares);
@@ -148,9 +167,22 @@ impl<T: Float> Correlation<'_, T> {
                 let outer = block * self.filters.widest();
                 let channel = group * self.filters.outer + outer;
                 let count = (self.filters.outer - outer).min(width);
-                for row in 0..rows {
+                // Filters are read from a far cache for each few results.
+                let of_pair = self.strips.of_block == CHANNELS
+                    && at_once == columns
+                    && is_paired(columns, width / V::LANES, V::REGISTERS);
+                let next = self.filters.block(if block + 1 < end { block + 1 } else { first });
+                let mut ahead = Ahead { distance: 0, call: [0; 2] };
+                if self.filters.are_far::<T>() {
+                    let lines = if of_pair { rows.div_ceil(2) } else { rows };
+                    let distance = next as isize - self.filters.block(block) as isize;
+                    ahead = Ahead { distance, call: [0, lines * columns.div_ceil(at_once)] };
+                }
+                let mut row = 0;
+                while row < rows {
                     let y = down.output(strip[0].start + row);
                     let copy = copy.cast_const().add(row * self.strips.row());
+                    let rows_at_once = if of_pair && row + 2 <= rows { 2 } else { 1 };
                     let mut done = 0;
                     while done < columns {
                         // The last ones may be computed twice.
@@ -161,17 +193,24 @@ impl<T: Float> Correlation<'_, T> {
                             + (y * self.results.size[1] + x) * self.results.channels
                             + channel;
                         // Channels that are no neighbours are brought to their places behind the kernel.
-                        let (start, distance) = match self.results.last {
-                            true => (self.out.add(element), across.output_step * self.results.channels),
-                            false => (tile.add((row * columns + column) * width), width),
+                        let [to_row, to_result] =
+                            [down.output_step * self.results.size[1], across.output_step]
+                                .map(|step| step * self.results.channels);
+                        let (start, distances) = match self.results.last {
+                            true => (self.out.add(element), [to_row, to_result]),
+                            false => (tile.add((row * columns + column) * width), [columns * width, width]),
                         };
-                        let place = Place { start, distance, filters: count, begin: [channel, element] };
+                        let begin = [channel, element];
+                        let place = Place { start, distances, filters: count, begin, row: to_row };
+                        let (at_once, packed) = ([rows_at_once, at_once], (packed.as_ptr(), ahead));
                         match self.strips.of_block {
-                            1 => self.results::<V, 1>(at_once, from, packed.as_ptr(), width, place),
-                            _ => self.results::<V, CHANNELS>(at_once, from, packed.as_ptr(), width, place),
+                            1 => self.results::<V, 1>(at_once, from, packed, width, place),
+                            _ => self.results::<V, CHANNELS>(at_once, from, packed, width, place),
                         }
-                        done += at_once;
+                        ahead.call[0] += 1;
+                        done += at_once[1];
                     }
+                    row += rows_at_once;
                 }
                 if !self.results.last {
                     let out = self.out.add(image * self.results.image() + channel * to_channel);
@@ -181,75 +220,84 @@ impl<T: Float> Correlation<'_, T> {
         }
     }
 
-    /// Computes `count` neighbouring results for a block of filters that is `width` wide, from a copy with `OF_BLOCK` channels
-    /// in a block.
+    /// Computes `count` neighbouring results of some rows for a block of filters that is `width` wide, from a copy with `OF_BLOCK`
+    /// channels in a block.
     ///
     /// # Safety
     /// As for [`Self::block`].
     #[inline(always)]
     unsafe fn results<V: Vector<Element = T>, const OF_BLOCK: usize>(
         &self,
-        count: usize,
+        [rows, count]: [usize; 2],
         from: *const T,
-        packed: *const T,
+        packed: (*const T, Ahead),
         width: usize,
         place: Place<T>,
     ) {
         macro_rules! by_count {
-            ($($registers:literal: $($count:literal)*;)*) => {
-                match (width / V::LANES, count) {
+            ($($rows:literal, $registers:literal: $($count:literal)*;)*) => {
+                match (rows, width / V::LANES, count) {
                     $($(
-                        ($registers, $count) if const { fit($count, $registers, V::REGISTERS) } => {
-                            self.block::<V, OF_BLOCK, $count, $registers>(from, packed, place)
+                        ($rows, $registers, $count)
+                            if const { fit($rows * $count, $registers, V::REGISTERS) && ($rows == 1 || OF_BLOCK > 1) } =>
+                        {
+                            self.block::<V, OF_BLOCK, $rows, $count, $registers>(from, packed, place)
                         }
                     )*)*
-                    _ => unreachable!("most_columns gives no other"),
+                    _ => unreachable!("most_columns and is_paired give no other"),
                 }
             };
         }
         // SAFETY: the caller's.
         unsafe {
             by_count! {
-                1: 1 2 4 6 7 8 10 12 14 16 24 28;
-                2: 1 2 4 6 7 8 10 12 14;
+                1, 1: 1 2 4 6 7 8 10 12 14 16 24 28;
+                1, 2: 1 2 4 6 7 8 10 12 14;
+                2, 2: 4 6 7;
             }
         }
     }
 
-    /// The kernel: `COLUMNS` results for `WIDTH` registers of filters, their sums held in registers.
+    /// The kernel: `COLUMNS` results of each of `ROWS` rows for `WIDTH` registers of filters, their sums held in registers.
     ///
     /// # Safety
-    /// `from` points at the row of a copy and at the first of the results, `packed` at the block of packed filters; the results
+    /// `from` points at the first row of a copy and at the first of the results, `packed` at the block of packed filters; the results
     /// have such a place. The machine has the instruction set of `V`.
     #[inline(always)]
     unsafe fn block<
         V: Vector<Element = T>,
         const OF_BLOCK: usize,
+        const ROWS: usize,
         const COLUMNS: usize,
         const WIDTH: usize,
     >(
         &self,
         from: *const T,
-        packed: *const T,
+        (packed, ahead): (*const T, Ahead),
         place: Place<T>,
     ) {
         let width = WIDTH * V::LANES;
-        let Place { start, distance, filters, begin: [channel, element] } = place;
+        let Place { start, distances: [to_row, distance], filters, begin: [channel, element], row: of_row } =
+            place;
         // SAFETY: the copy has all that the results meet, and the packed filters all that they are multiplied by.
         unsafe {
             // Results of large images are in no cache.
             if self.results.last {
-                for column in 0..COLUMNS {
-                    for w in 0..WIDTH {
-                        fetch(start.wrapping_add(column * distance + w * V::LANES));
+                for row in 0..ROWS {
+                    for column in 0..COLUMNS {
+                        for w in 0..WIDTH {
+                            fetch(start.wrapping_add(row * to_row + column * distance + w * V::LANES));
+                        }
                     }
                 }
             }
-            let mut sums = [[V::splat(T::ZERO); WIDTH]; COLUMNS];
+            let of_copy = self.strips.row();
+            let mut sums = [[[V::splat(T::ZERO); WIDTH]; COLUMNS]; ROWS];
             for inner in 0..self.strips.channels.div_ceil(OF_BLOCK) {
                 let channels = self.filters.channels(inner);
                 let from = from.add(inner * self.strips.block());
                 let packed = packed.add(self.filters.element(width, inner, 0));
+                let ahead = ahead.distance(inner);
                 for tap in self.taps.all() {
                     let mut weights = packed.add(tap.element * channels * width);
                     let mut from = from.add(tap.met);
@@ -257,11 +305,15 @@ impl<T: Float> Correlation<'_, T> {
                         let mut weight = [V::splat(T::ZERO); WIDTH];
                         for (w, weight) in weight.iter_mut().enumerate() {
                             *weight = V::load(weights.add(w * V::LANES));
+                            fetch(weights.wrapping_add(w * V::LANES).wrapping_offset(ahead));
                         }
-                        for (column, sums) in sums.iter_mut().enumerate() {
-                            let value = V::splat(*from.add(column * OF_BLOCK));
-                            for (weight, sum) in weight.iter().zip(sums) {
-                                *sum = value.mul_add(*weight, *sum);
+                        for (row, sums) in sums.iter_mut().enumerate() {
+                            let from = from.add(row * of_copy);
+                            for (column, sums) in sums.iter_mut().enumerate() {
+                                let value = V::splat(*from.add(column * OF_BLOCK));
+                                for (weight, sum) in weight.iter().zip(sums) {
+                                    *sum = value.mul_add(*weight, *sum);
+                                }
                             }
                         }
                         weights = weights.add(width);
@@ -274,15 +326,18 @@ impl<T: Float> Correlation<'_, T> {
                 let lane = w * V::LANES;
                 *of_channels = self.ending.load(channel + lane, filters - lane);
             }
-            for (column, sums) in sums.iter().enumerate() {
-                for (w, sum) in sums.iter().enumerate() {
-                    let (lane, element) = (w * V::LANES, element + column * self.results.channels);
-                    let sum = endings[w].of(*sum, element + lane);
-                    let to = start.add(column * distance + lane);
-                    if filters - lane >= V::LANES {
-                        sum.store(to)
-                    } else {
-                        sum.store_partial(to, filters - lane)
+            for (row, sums) in sums.iter().enumerate() {
+                for (column, sums) in sums.iter().enumerate() {
+                    for (w, sum) in sums.iter().enumerate() {
+                        let lane = w * V::LANES;
+                        let element = element + row * of_row + column * self.results.channels;
+                        let sum = endings[w].of(*sum, element + lane);
+                        let to = start.add(row * to_row + column * distance + lane);
+                        if filters - lane >= V::LANES {
+                            sum.store(to)
+                        } else {
+                            sum.store_partial(to, filters - lane)
+                        }
                     }
                 }
             }
@@ -320,6 +375,11 @@ pub(super) unsafe fn store<T: Float>(
 /// Whether there are registers for the sums of `count` results, for elements of filters, and for the element of the image.
 pub(super) const fn fit(count: usize, width: usize, registers: usize) -> bool {
     (count + 1) * width < registers
+}
+
+/// Whether a kernel computes two rows of so many results at once, for blocks of `width` registers.
+const fn is_paired(columns: usize, width: usize, registers: usize) -> bool {
+    matches!(columns, 4 | 6 | 7) && width == 2 && fit(2 * columns, width, registers)
 }
 
 /// The number of neighbouring results that a kernel computes at once, for blocks of `width` registers.

@@ -54,14 +54,15 @@ impl Sizes {
                 let axes = self.geometry().map(Geometry::forward);
                 let side_by_side = self.filters_side_by_side().fill_registers();
                 let lanes = if side_by_side { CHANNELS } else { 1 };
-                self.strips::<T>(axes, self.channels * lanes).is_some()
+                self.strips::<T>(axes, self.channels * lanes, false).is_some()
             }
         }
     }
 
-    /// The strips of results along two axes, and the taps of the filter; none if a copy of a strip would be too large.
-    fn strips<T>(&self, axes: [Axis; 2], channels: usize) -> Option<(Strips, Taps)> {
-        let strips = Strips::new::<T>(axes, channels, self.pieces())?;
+    /// The strips of results along two axes, and the taps of the filter; none if a copy of a strip would be too large. The
+    /// filters come from a far cache, or they do not.
+    fn strips<T>(&self, axes: [Axis; 2], channels: usize, far: bool) -> Option<(Strips, Taps)> {
+        let strips = Strips::new::<T>(axes, channels, (!far).then(|| self.pieces()))?;
         let taps = Taps::new(&strips, self.filter.width)?;
         Some((strips, taps))
     }
@@ -86,8 +87,9 @@ impl Sizes {
         (out, finish): (&mut [T], Finish<'_>),
     ) -> Result<bool, OutOfMemory> {
         let axes = self.geometry().map(Geometry::forward);
-        let Some((strips, taps)) = self.strips::<T>(axes, self.channels) else { return Ok(false) };
         let filters = self.filters::<T>(machine.isa, [self.channels, self.filters]);
+        let found = self.strips::<T>(axes, self.channels, filters.are_far::<T>());
+        let Some((strips, taps)) = found else { return Ok(false) };
         let inner = self.filter.len();
         let outer = self.channels * inner;
         let pack = |packed: &mut [T]| {
@@ -130,7 +132,8 @@ impl Sizes {
         scratch.lend_made(filters.groups * filters.group(), version, pack, |packed| {
             let (images, results, out, packed) = (self.results(), self.images(), out.as_mut_ptr(), &*packed);
             for axes in self.phases() {
-                let Some((strips, taps)) = self.strips::<T>(axes, self.filters) else { return Ok(false) };
+                let found = self.strips::<T>(axes, self.filters, filters.are_far::<T>());
+                let Some((strips, taps)) = found else { return Ok(false) };
                 let (source, ending) = (grad, InRegisters::NONE);
                 let correlation =
                     Correlation { strips, taps, filters, packed, source, images, results, out, ending };
@@ -233,7 +236,9 @@ impl Sizes {
                     neighbours.run(machine.isa, &machine.team, finish);
                     return true;
                 }
-                let Some((strips, taps)) = self.strips::<T>(axes, inner * CHANNELS) else { return false };
+                let Some((strips, taps)) = self.strips::<T>(axes, inner * CHANNELS, false) else {
+                    return false;
+                };
                 let out = start;
                 let side_by_side =
                     SideBySide { strips, taps, filters, backward, packed, source, images, results, out };
@@ -274,7 +279,7 @@ impl Sizes {
             return Ok(true);
         }
         let channels = self.channels * CHANNELS;
-        let Some((strips, taps)) = self.strips::<T>(axes, channels) else { return Ok(false) };
+        let Some((strips, taps)) = self.strips::<T>(axes, channels, false) else { return Ok(false) };
         let count = parts(self.images * strips.count(), filters.packed());
         scratch.lend(count * filters.packed(), |parts| {
             let (source, to) = (input, parts.as_mut_ptr());

@@ -59,6 +59,13 @@ impl Filters {
         self.width_of_all() * self.inner * self.elements()
     }
 
+    /// Whether they are too many for the caches of a core, so that they come from a far one for each strip.
+    pub(super) fn are_far<T>(&self) -> bool {
+        /// The most bytes that are near.
+        const NEAR: usize = 1 << 20;
+        self.group().saturating_mul(size_of::<T>()) > NEAR
+    }
+
     /// Where a block of outer channels begins in its group.
     pub(super) fn block(&self, block: usize) -> usize {
         block * self.widest() * self.inner * self.elements()

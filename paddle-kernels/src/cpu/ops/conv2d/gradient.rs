@@ -66,7 +66,7 @@ pub(super) fn strips_at_once<T>(
     let mut found = None;
     let mut of_chunk = channels;
     loop {
-        if let Some(strips) = Strips::new::<T>(axes, of_chunk, pieces) {
+        if let Some(strips) = Strips::new::<T>(axes, of_chunk, Some(pieces)) {
             let results = strips.results();
             let room = COPY_BYTES / (strips.elements() * size_of::<T>()).max(1);
             let all = images * strips.count();

@@ -48,8 +48,8 @@ pub(super) type Strip = [Range<usize>; 2];
 
 impl Strips {
     /// Cuts the results into strips whose copies, of elements `T`, are small enough; none if there are no such strips.
-    /// If possible there are at least `pieces` of them.
-    pub(super) fn new<T>(axes: [Axis; 2], channels: usize, pieces: usize) -> Option<Strips> {
+    /// If possible there are at least `pieces` of them; of none, there are as few as possible.
+    pub(super) fn new<T>(axes: [Axis; 2], channels: usize, pieces: Option<usize>) -> Option<Strips> {
         let [rows, columns] = axes.map(|axis| axis.count.max(1));
         let of_block = channels_of_block(channels);
         let bytes = |size: [usize; 2]| {
@@ -60,10 +60,12 @@ impl Strips {
             let columns = columns.div_ceil(cuts);
             (columns <= RESULTS && bytes([1, columns]) <= COPY_BYTES).then_some(columns)
         })?;
-        let most = (RESULTS / across).min(rows).min(rows.div_ceil(pieces.max(1)).max(ROWS));
+        let of_pieces = pieces.map_or(rows, |pieces| rows.div_ceil(pieces.max(1)).max(ROWS));
+        let most = (RESULTS / across).min(rows).min(of_pieces);
         let fits = |most_bytes| (1..=most).rev().find(|&rows| bytes([rows, across]) <= most_bytes);
-        let near = fits(NEAR_BYTES).filter(|&rows| rows >= ROWS.min(most));
-        let high = near.or_else(|| fits(COPY_BYTES).map(|rows| rows.min(ROWS)))?;
+        let near = fits(NEAR_BYTES).filter(|&rows| rows >= ROWS.min(most) && pieces.is_some());
+        let highest = if pieces.is_some() { ROWS } else { most };
+        let high = near.or_else(|| fits(COPY_BYTES).map(|rows| rows.min(highest)))?;
         // Strips of about the same height.
         let high = rows.div_ceil(rows.div_ceil(high));
         Some(Strips { axes, channels, of_block, size: [high, across] })
