@@ -71,7 +71,7 @@ struct Place<T> {
 /// The filters that are asked for while others are multiplied.
 #[derive(Clone, Copy)]
 struct Ahead {
-    /// The distance of the next block from this one; 0 if filters are near.
+    /// See [`Filters::ahead`].
     distance: isize,
     /// Which of the kernel's calls for the block this is, and of how many. Each asks for an equal part.
     call: [usize; 2],
@@ -81,7 +81,7 @@ impl Ahead {
     /// The distance for a block of inner channels.
     fn distance(&self, inner: usize) -> isize {
         let [call, calls] = self.call;
-        if self.distance != 0 && inner % calls == call { self.distance } else { 0 }
+        if inner % calls == call { self.distance } else { 0 }
     }
 }
 
@@ -171,13 +171,9 @@ impl<T: Float> Correlation<'_, T> {
                 let of_pair = self.strips.of_block == CHANNELS
                     && at_once == columns
                     && is_paired(columns, width / V::LANES, V::REGISTERS);
-                let next = self.filters.block(if block + 1 < end { block + 1 } else { first });
-                let mut ahead = Ahead { distance: 0, call: [0; 2] };
-                if self.filters.are_far::<T>() {
-                    let lines = if of_pair { rows.div_ceil(2) } else { rows };
-                    let distance = next as isize - self.filters.block(block) as isize;
-                    ahead = Ahead { distance, call: [0, lines * columns.div_ceil(at_once)] };
-                }
+                let lines = if of_pair { rows.div_ceil(2) } else { rows };
+                let call = [0, lines * columns.div_ceil(at_once)];
+                let mut ahead = Ahead { distance: self.filters.ahead::<T>(block, [first, end]), call };
                 let mut row = 0;
                 while row < rows {
                     let y = down.output(strip[0].start + row);
@@ -389,7 +385,7 @@ pub(super) fn most_columns(columns: usize, width: usize, registers: usize) -> us
         _ => &[1, 2, 4, 6, 7, 8, 10, 12, 14],
     };
     let fits = |&count: &usize| count <= columns && fit(count, width, registers);
-    // A step of the kernel takes its multiply-adds, its loads, or the time of one multiply-add.
-    let cost = |&count: &usize| columns.div_ceil(count) * (count * width).max(count + width).max(8);
+    // A step of the kernel takes its multiply-adds, its loads, or the time of one multiply-add. Filters come from the second cache.
+    let cost = |&count: &usize| columns.div_ceil(count) * ((count * width).max(count + width).max(8) + width);
     all.iter().copied().rev().filter(fits).min_by_key(cost).unwrap_or(1)
 }

@@ -60,10 +60,12 @@ impl<T: Float> Work<T> for Piece<'_, T> {
         let to = out.wrapping_add(first);
         for block in self.blocks[0]..self.blocks[1] {
             let outer = block * filters.widest();
+            let ahead = filters.ahead::<T>(block, self.blocks);
             let products = Product {
                 from,
                 depth: filters.inner,
                 packed: packed[self.group * filters.group() + filters.block(block)..].as_ptr(),
+                ahead,
                 to: to.wrapping_add(outer),
                 far: true,
                 distances: [strides[1] * images.channels, results.channels],

@@ -15,6 +15,8 @@ pub(super) struct Product<T> {
     pub(super) depth: usize,
     /// For each of these channels, the filters of the block.
     pub(super) packed: *const T,
+    /// The distance of the filters that are multiplied next, which are asked for; 0 if they are near.
+    pub(super) ahead: isize,
     /// For each neighbour, the products with the filters of the block.
     pub(super) to: *mut T,
     /// Whether the products go to memory that is in no cache, and is asked for.
@@ -37,7 +39,8 @@ impl<T: Element> Product<T> {
     pub(super) unsafe fn compute<V: Vector<Element = T>>(self, count: usize, width: usize) {
         let width = width / V::LANES;
         let at_once = most_columns(count, width, V::REGISTERS);
-        let mut done = 0;
+        let calls = count.div_ceil(at_once.max(1));
+        let (mut done, mut call) = (0, 0);
         while done < count {
             // The last ones may be computed twice.
             let first = done.min(count - at_once);
@@ -46,24 +49,26 @@ impl<T: Element> Product<T> {
             let begin = [channel, element + first * to];
             let (from, to) = (self.from.wrapping_add(first * from), self.to.wrapping_add(first * to));
             // SAFETY: the caller's.
-            unsafe { product::<V>(Product { from, to, begin, ..self }, at_once, width) };
+            unsafe { product::<V>(Product { from, to, begin, ..self }, at_once, width, [call, calls]) };
             done += at_once;
+            call += 1;
         }
     }
 }
 
-/// Computes the products of `count` neighbours with a block of `width` registers.
+/// Computes the products of `count` neighbours with a block of `width` registers. Each of the calls for the block asks for an equal
+/// part of the filters that are next.
 ///
 /// # Safety
 /// As for [`Product::compute`].
 #[inline(always)]
-unsafe fn product<V: Vector>(operands: Product<V::Element>, count: usize, width: usize) {
+unsafe fn product<V: Vector>(operands: Product<V::Element>, count: usize, width: usize, call: [usize; 2]) {
     macro_rules! by_count {
         ($($registers:literal: $($count:literal)*;)*) => {
             match (width, count) {
                 $($(
                     ($registers, $count) if const { fit($count, $registers, V::REGISTERS) } => {
-                        block::<V, $count, $registers>(operands)
+                        block::<V, $count, $registers>(operands, call)
                     }
                 )*)*
                 _ => unreachable!("most_columns gives no other"),
@@ -82,9 +87,12 @@ unsafe fn product<V: Vector>(operands: Product<V::Element>, count: usize, width:
 /// # Safety
 /// As for [`Product::compute`].
 #[inline(always)]
-unsafe fn block<V: Vector, const COUNT: usize, const WIDTH: usize>(operands: Product<V::Element>) {
-    let Product { from, depth, packed, to, far, distances: [distance, to_distance], filters, ending, begin } =
-        operands;
+unsafe fn block<V: Vector, const COUNT: usize, const WIDTH: usize>(
+    operands: Product<V::Element>,
+    [call, calls]: [usize; 2],
+) {
+    let Product { from, depth, packed, ahead, to, far, distances, filters, ending, begin } = operands;
+    let [distance, to_distance] = distances;
     let width = WIDTH * V::LANES;
     // SAFETY: the caller's.
     unsafe {
@@ -97,11 +105,16 @@ unsafe fn block<V: Vector, const COUNT: usize, const WIDTH: usize>(operands: Pro
         }
         let mut sums = [[V::splat(V::Element::ZERO); WIDTH]; COUNT];
         let (mut weights, mut from) = (packed, from);
+        // A line for each channel, or the same one again.
+        let step = if ahead == 0 { 0 } else { width.div_ceil(calls) };
+        let mut next = packed.wrapping_offset(ahead).wrapping_add(call * depth * step);
         for _ in 0..depth {
             let mut weight = [V::splat(V::Element::ZERO); WIDTH];
             for (w, weight) in weight.iter_mut().enumerate() {
                 *weight = V::load(weights.add(w * V::LANES));
             }
+            fetch(next);
+            next = next.wrapping_add(step);
             for (at, sums) in sums.iter_mut().enumerate() {
                 let value = V::splat(*from.add(at * distance));
                 for (weight, sum) in weight.iter().zip(sums) {

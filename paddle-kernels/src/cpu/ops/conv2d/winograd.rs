@@ -334,6 +334,7 @@ impl<T: Float> Piece<'_, T> {
                         from: values.add(point * count * depth),
                         depth: filters.inner,
                         packed: packed[point * filters.inner * width..].as_ptr(),
+                        ahead: if filters.are_far::<T>() { (filters.inner * width) as isize } else { 0 },
                         to: products.add(point * count * width),
                         far: false,
                         distances: [depth, width],
