@@ -475,6 +475,8 @@ fn forms_for_the_default_predictor() {
     };
     of_lines("x: f64[_, 2]", &list("0.5, -3.0"), "assign_value cast elementwise_add");
     of_lines("x: f64[_, 2]", &list("0.5, 1e-400"), "assign_value cast elementwise_add");
+    let range = "v: f64[2] = range(start=0.5, step=2.0)\n    y: f64[_, 2] = elementwise_add(x, v)";
+    of_lines("x: f64[_, 2]", range, "assign_value cast elementwise_add");
     let three = "assign_value cast assign_value cast elementwise_add assign_value cast elementwise_add elementwise_add";
     of_lines("x: f64[_, 2]", &list("0.1, 16777217.0"), three);
     of_lines("x: f64[_, 2]", &list("1.0, 1e300"), "assign_value elementwise_add");

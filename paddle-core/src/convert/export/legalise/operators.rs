@@ -309,10 +309,8 @@ impl Legaliser<'_> {
             (Number::Int(start), Number::Int(step)) => Number::Int(start.wrapping_add(i.wrapping_mul(step))),
             (start, step) => Number::Float(start.as_f64() + i as f64 * step.as_f64()),
         };
-        let values = AssignValue { values: (0..count).map(number).collect(), ty: op.ty.clone() }.rounded();
-        let out = self.define(at, operator.outputs[0]);
-        self.push(at, describe(&values.into(), &[], &[out], &[]));
-        Ok(())
+        let list = AssignValue { values: (0..count).map(number).collect(), ty: op.ty.clone() }.rounded();
+        self.listed(at, &Operator { op: list.clone().into(), ..operator.clone() }, &list)
     }
 
     fn transpose(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
