@@ -47,7 +47,7 @@ impl<A: EmitLoops> Pairs<'_, A> {
         self.emit(TakeAlongAxis { axis }, &[x, places])
     }
 
-    /// So many numbers more along the last axis.
+    /// The value with `by` more elements along its last axis.
     fn longer(&mut self, x: VarId, by: i64, value: f64) -> Result<VarId, A::Error> {
         let mut paddings = vec![0; 2 * self.at.ty(x).rank()];
         if let Some(behind) = paddings.last_mut() {
@@ -56,7 +56,7 @@ impl<A: EmitLoops> Pairs<'_, A> {
         if by == 0 { Ok(x) } else { self.emit(Pad { paddings, pad_value: value }, &[x]) }
     }
 
-    /// Sorts the boxes `[.., M, 4]` of each class, and as many more that are not considered.
+    /// Sorts the boxes `[.., M, 4]` of each class, and `more` boxes that are not considered.
     fn in_order(
         &mut self,
         op: &NonMaxSuppression,
@@ -113,7 +113,7 @@ impl<A: EmitLoops> Pairs<'_, A> {
         self.at.within(block, |at| append(&mut Pairs { at, dtype, around, count }))
     }
 
-    /// One of the loop's values for the box that it is at, which belongs to all boxes of the class.
+    /// What a value has for one box: its element along an axis at the box's place.
     fn of_box(&mut self, x: VarId, axis: i64, place: VarId) -> Result<VarId, A::Error> {
         self.emit(Gather { axis }, &[x, place])
     }
