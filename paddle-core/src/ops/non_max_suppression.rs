@@ -149,7 +149,7 @@ impl Operation for NonMaxSuppression {
         // Those who have suppression let boxes without area overlap each other; the others write out that in turn.
         match self.empty_overlap {
             true => kept::kept(c, self, boxes, scores),
-            false => beside::suppressed(c, self, boxes, scores).map(Some),
+            false => beside::suppressed(c, self, boxes, scores),
         }
     }
 

@@ -11,8 +11,9 @@ use crate::host::Host;
 use crate::programs::assert_close;
 use crate::samples::own_samples;
 
-/// The operators of which samples are written out.
-const WRITTEN: [&str; 4] = ["crf_decoding", "decayed_scores", "linear_chain_crf", "non_max_suppression"];
+/// The operators that are written out, and the least number of samples of each.
+const WRITTEN: [(&str, usize); 4] =
+    [("crf_decoding", 6), ("decayed_scores", 5), ("linear_chain_crf", 6), ("non_max_suppression", 7)];
 
 /// The program of a sample, which gives what is not intermediate.
 fn program(sample: &Sample) -> Program {
@@ -56,7 +57,8 @@ fn gives_what_the_operator_gives() {
             [&plain, &others].map(|program| Run::new(Reference::double(), program).outputs(&feeds));
         assert_close(&found, &expected, &others);
     }
-    assert_eq!(written.keys().copied().collect::<Vec<_>>(), WRITTEN);
+    assert!(written.keys().copied().eq(WRITTEN.map(|(name, _)| name)), "{written:?}");
+    assert!(written.values().zip(WRITTEN).all(|(&count, (_, least))| count >= least), "{written:?}");
 }
 
 /// Boxes that are lines and points overlap nothing, also where they are the same.

@@ -106,7 +106,8 @@ pub trait Operation {
     }
 
     /// The only output that is not intermediate, by other operators, for programs of those who lack this one. `None` if there is no such
-    /// form. It has no errors of a run: ids that are out of range, sequences of different lengths.
+    /// form. Those may be lacking in turn, but never this one with the same attributes. It has no errors of a run: ids that are out of
+    /// range, sequences of different lengths.
     fn written_out(&self, _c: &mut Composition<'_>) -> Result<Option<VarId>, BuildError> {
         Ok(None)
     }

@@ -3,10 +3,9 @@
 use super::Pairs;
 use crate::ops::compositions::Emit;
 use crate::ops::{
-    BinaryKind, Cast, CompareKind, DecayedScores, Fill, Number, Range, ReduceKind, Reshape, Scale, Select,
-    Unary, UnaryKind,
+    BinaryKind, Cast, CompareKind, DecayedScores, ReduceKind, Reshape, Scale, Select, Unary, UnaryKind,
 };
-use crate::program::{DType, Dim, Type, VarId};
+use crate::program::{DType, Dim, VarId};
 
 impl<A: Emit> Pairs<'_, A> {
     /// Which boxes are considered, `[.., C, M, 1]`; and for each box which of them come before it, `[.., C, M, M]`.
@@ -16,8 +15,7 @@ impl<A: Emit> Pairs<'_, A> {
         let (own, other) = (own?, other?);
         let threshold = self.number(op.score_threshold)?;
         let mut considered = self.is(own, CompareKind::GreaterThan, threshold)?;
-        let numbers = Type { dtype: DType::I64, rows: None, dims: vec![self.count.clone()] };
-        let numbers = self.emit(Range { start: Number::Int(0), step: Number::Int(1), ty: numbers }, &[])?;
+        let numbers = self.numbers()?;
         let number = self.emit(Reshape { dims: vec![self.count.clone(), Dim::from(1)] }, &[numbers])?;
         let is_higher = self.is(other, CompareKind::GreaterThan, own)?;
         let is_equal = self.is(other, CompareKind::Equal, own)?;
@@ -28,8 +26,7 @@ impl<A: Emit> Pairs<'_, A> {
             // What is not considered comes behind all that is, so it need not be left out here.
             let before = self.emit(Cast { dtype: DType::I64 }, &[is_before])?;
             let place = self.over(ReduceKind::Sum, before)?;
-            let limit = Fill { value: Number::Int(op.candidates), ty: Type::scalar(DType::I64) };
-            let limit = self.emit(limit, &[])?;
+            let limit = self.integer(op.candidates)?;
             let is_within = self.is(place, CompareKind::LessThan, limit)?;
             considered = self.both(considered, is_within)?;
         }

@@ -3,8 +3,8 @@
 use super::Pairs;
 use crate::ops::compositions::EmitLoops;
 use crate::ops::{
-    BinaryKind, Cast, CompareKind, Fill, Gather, NonMaxSuppression, Not, Number, Pad, Range, ReduceKind,
-    Reshape, Scale, Select, Size, TakeAlongAxis, TopK, While,
+    BinaryKind, Cast, CompareKind, Fill, Gather, NonMaxSuppression, Not, Number, Pad, ReduceKind, Reshape,
+    Scale, Select, Size, TakeAlongAxis, TopK, While,
 };
 use crate::program::{BlockId, DType, Dim, Type, VarId};
 
@@ -26,10 +26,6 @@ struct Sorted {
 }
 
 impl<A: EmitLoops> Pairs<'_, A> {
-    fn integer(&mut self, value: i64) -> Result<VarId, A::Error> {
-        self.emit(Fill { value: Number::Int(value), ty: Type::scalar(DType::I64) }, &[])
-    }
-
     /// The axis of a value's boxes, the last one.
     fn last_axis(&self, x: VarId) -> i64 {
         self.at.ty(x).rank() as i64 - 1
@@ -90,8 +86,7 @@ impl<A: EmitLoops> Pairs<'_, A> {
             *corner = self.along(in_order, &[], false)?;
         }
         let overlap = self.overlaps(corners, op.normalized)?;
-        let places = Type { dtype: DType::I64, rows: None, dims: vec![self.count.clone()] };
-        let places = self.emit(Range { start: Number::Int(0), step: Number::Int(1), ty: places }, &[])?;
+        let places = self.numbers()?;
         let count = match self.count.constant() {
             Some(count) => self.integer(count)?,
             None => {

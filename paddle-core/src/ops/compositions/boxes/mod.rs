@@ -6,8 +6,8 @@ pub(crate) mod kept;
 
 use super::Emit;
 use crate::ops::{
-    Binary, BinaryKind, Compare, CompareKind, Fill, Logical, LogicalKind, Number, Op, Reduce, ReduceKind,
-    Reshape, Scale, Select, Slice,
+    Binary, BinaryKind, Compare, CompareKind, Fill, Logical, LogicalKind, Number, Op, Range, Reduce,
+    ReduceKind, Reshape, Scale, Select, Slice,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -27,6 +27,16 @@ impl<A: Emit> Pairs<'_, A> {
 
     fn number(&mut self, value: f64) -> Result<VarId, A::Error> {
         self.emit(Fill { value: Number::Float(value), ty: Type::scalar(self.dtype) }, &[])
+    }
+
+    fn integer(&mut self, value: i64) -> Result<VarId, A::Error> {
+        self.emit(Fill { value: Number::Int(value), ty: Type::scalar(DType::I64) }, &[])
+    }
+
+    /// The numbers of the boxes, from 0 on.
+    fn numbers(&mut self) -> Result<VarId, A::Error> {
+        let ty = Type { dtype: DType::I64, rows: None, dims: vec![self.count.clone()] };
+        self.emit(Range { start: Number::Int(0), step: Number::Int(1), ty }, &[])
     }
 
     fn binary(&mut self, kind: BinaryKind, x: VarId, y: VarId) -> Result<VarId, A::Error> {

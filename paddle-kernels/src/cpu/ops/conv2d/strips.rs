@@ -48,7 +48,7 @@ pub(super) type Strip = [Range<usize>; 2];
 
 impl Strips {
     /// Cuts the results into strips whose copies, of elements `T`, are small enough; none if there are no such strips.
-    /// If possible there are at least `pieces` of them; of none, there are as few as possible.
+    /// If possible there are at least `pieces` of them; without a number, as few as possible.
     pub(super) fn new<T>(axes: [Axis; 2], channels: usize, pieces: Option<usize>) -> Option<Strips> {
         let [rows, columns] = axes.map(|axis| axis.count.max(1));
         let of_block = channels_of_block(channels);
@@ -63,9 +63,11 @@ impl Strips {
         let of_pieces = pieces.map_or(rows, |pieces| rows.div_ceil(pieces.max(1)).max(ROWS));
         let most = (RESULTS / across).min(rows).min(of_pieces);
         let fits = |most_bytes| (1..=most).rev().find(|&rows| bytes([rows, across]) <= most_bytes);
-        let near = fits(NEAR_BYTES).filter(|&rows| rows >= ROWS.min(most) && pieces.is_some());
-        let highest = if pieces.is_some() { ROWS } else { most };
-        let high = near.or_else(|| fits(COPY_BYTES).map(|rows| rows.min(highest)))?;
+        let near = || fits(NEAR_BYTES).filter(|&rows| rows >= ROWS.min(most));
+        let high = match pieces {
+            Some(_) => near().or_else(|| fits(COPY_BYTES).map(|rows| rows.min(ROWS)))?,
+            None => fits(COPY_BYTES)?,
+        };
         // Strips of about the same height.
         let high = rows.div_ceil(rows.div_ceil(high));
         Some(Strips { axes, channels, of_block, size: [high, across] })
