@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 impl World {
     pub(super) fn later(&mut self, to: usize, delay: Micros, event: Event<u64>) {
-        self.schedule(delay, What::Local { to, event: Box::new(event) });
+        self.schedule(delay, What::Event { to, event });
     }
 
     pub(super) fn execute(&mut self, at: usize, effect: Effect<u64>) {

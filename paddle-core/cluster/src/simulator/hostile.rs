@@ -150,7 +150,8 @@ fn machines_take_any_message() {
                     incarnation: Incarnation { election: 1, count: small(&mut random) },
                 };
                 let message = Message { epoch: epoch(&mut random), from, body: body(&mut random) };
-                let effects = world.hosts[to].step(world.now, Event::Received(message.clone()));
+                let mut effects = Vec::new();
+                world.hosts[to].step(world.now, Event::Received(message.clone()), &mut effects);
                 assert!(effects.len() < 60, "{} effects after {message:?}", effects.len());
                 for effect in effects {
                     let done = match effect {
@@ -165,9 +166,11 @@ fn machines_take_any_message() {
                         }
                         _ => continue,
                     };
-                    world.hosts[to].step(world.now, done);
+                    world.hosts[to].step(world.now, done, &mut Vec::new());
                 }
-                let again = world.hosts[to].step(world.now, Event::Tick).len();
+                let mut effects = Vec::new();
+                world.hosts[to].step(world.now, Event::Tick, &mut effects);
+                let again = effects.len();
                 assert!(again < 60, "{again} effects of a tick after {message:?}");
             }
         }

@@ -12,8 +12,11 @@ mod execute;
 mod hostile;
 mod model;
 mod mutants;
+mod queue;
 mod random;
 mod scenario;
+#[cfg(test)]
+mod seeds;
 mod store;
 #[cfg(test)]
 mod tests;

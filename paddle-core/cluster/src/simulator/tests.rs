@@ -1,3 +1,4 @@
+use super::seeds::{each, number, seeds};
 use super::*;
 
 #[test]
@@ -10,48 +11,38 @@ fn clusters_without_faults_train_as_one_machine() {
     }
 }
 
-/// A number from the environment, for longer runs.
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
-}
-
-/// So many seeds, from that on which the environment names.
-fn seeds(count: u64) -> std::ops::Range<u64> {
-    let first = number("PADDLE_CLUSTER_FIRST_SEED", 0);
-    first..first + count
-}
-
 fn small() -> std::ops::Range<u64> {
     seeds(number("PADDLE_CLUSTER_SEEDS", 300))
 }
 
-#[test]
-fn clusters_with_all_faults_train_as_one_machine() {
-    let mut sum = [0; 5];
+/// Runs all seeds of `small` and prints the sums of what the reports say. The last of them is that of the traces: a change that is to
+/// change nothing leaves it as it is.
+fn run_small(scenario: impl Fn(u64) -> Scenario + Sync) {
+    let mut sum = [0u64; 6];
     let mut wrong = Vec::new();
-    for seed in small() {
-        match run(Scenario::of_seed(seed)) {
-            Ok(report) => {
-                let Report { events, deaths, goings_back, masters, steps, .. } = report;
-                let of_run = [events, deaths, goings_back, u64::from(masters), steps];
-                sum = std::array::from_fn(|i| sum[i] + of_run[i]);
+    each(
+        small(),
+        |seed| run(scenario(seed)),
+        |seed, outcome| match outcome {
+            Ok(Report { events, deaths, goings_back, masters, steps, trace, .. }) => {
+                let of_run = [events, deaths, goings_back, u64::from(masters), steps, trace];
+                sum = std::array::from_fn(|i| sum[i].wrapping_add(of_run[i]));
             }
             Err(violation) => wrong.push((seed, violation)),
-        }
-    }
-    println!("events, deaths, goings back, masters, steps: {sum:?}");
+        },
+    );
+    println!("events, deaths, goings back, masters, steps, traces: {sum:?}");
     assert!(wrong.is_empty(), "{}: {wrong:#?}", wrong.len());
 }
 
 #[test]
+fn clusters_with_all_faults_train_as_one_machine() {
+    run_small(Scenario::of_seed);
+}
+
+#[test]
 fn asynchronous_training_with_all_faults_applies_each_step_once() {
-    let mut wrong = Vec::new();
-    for seed in small() {
-        if let Err(violation) = run(Scenario::asynchronous(seed)) {
-            wrong.push((seed, violation));
-        }
-    }
-    assert!(wrong.is_empty(), "{}: {wrong:#?}", wrong.len());
+    run_small(Scenario::asynchronous);
 }
 
 #[test]
@@ -68,12 +59,16 @@ fn the_same_seed_gives_the_same_trace() {
 fn a_thousand_trainers_and_a_hundred_servers_train_as_one_machine() {
     let steps = number("PADDLE_CLUSTER_STEPS", 3) as u32;
     let mut sum = [0; 3];
-    for seed in seeds(number("PADDLE_CLUSTER_LARGE_SEEDS", 1)) {
-        let report = run(Scenario::large(seed, 100, 1000, steps));
-        let report = report.unwrap_or_else(|violation| panic!("seed {seed}: {violation:?}"));
-        assert_eq!(report.steps, u64::from(steps), "seed {seed}");
-        sum = std::array::from_fn(|i| sum[i] + [report.events, report.deaths, report.goings_back][i]);
-    }
+    each(
+        seeds(number("PADDLE_CLUSTER_LARGE_SEEDS", 1)),
+        |seed| run(Scenario::large(seed, 100, 1000, steps)),
+        |seed, outcome| {
+            let report = outcome.unwrap_or_else(|violation| panic!("seed {seed}: {violation:?}"));
+            println!("seed {seed}: {report:?}");
+            assert_eq!(report.steps, u64::from(steps), "seed {seed}");
+            sum = std::array::from_fn(|i| sum[i] + [report.events, report.deaths, report.goings_back][i]);
+        },
+    );
     println!("events, deaths, goings back: {sum:?}");
 }
 

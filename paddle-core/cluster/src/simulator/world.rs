@@ -3,6 +3,7 @@
 use super::checks::{Checks, Received, Violation};
 use super::model::Reference;
 use super::mutants::Mutant;
+use super::queue::Queue;
 use super::random::Random;
 use super::scenario::{Fault, Scenario};
 use super::store::{State, Store};
@@ -15,19 +16,16 @@ use crate::retry::mix;
 use crate::server::ParameterServer;
 use crate::timing::Micros;
 use crate::trainer::Trainer;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Something that is going to happen.
 #[derive(Clone, Debug)]
 pub(super) enum What {
-    Deliver {
+    /// To a machine, of its own process or a message.
+    Event {
         to: usize,
-        message: Box<Message<u64>>,
-    },
-    Local {
-        to: usize,
-        event: Box<Event<u64>>,
+        event: Event<u64>,
     },
     Tick {
         to: usize,
@@ -114,15 +112,13 @@ impl Host {
         }
     }
 
-    pub(super) fn step(&mut self, now: Micros, event: Event<u64>) -> Vec<Effect<u64>> {
+    pub(super) fn step(&mut self, now: Micros, event: Event<u64>, effects: &mut Vec<Effect<u64>>) {
         let now = self.local(now);
-        let mut effects = Vec::new();
         match &mut self.machine {
-            Machine::Master(machine) => machine.step(now, event, &mut effects),
-            Machine::Server(machine) => machine.step(now, event, &mut effects),
-            Machine::Trainer(machine) => machine.step(now, event, &mut effects),
+            Machine::Master(machine) => machine.step(now, event, effects),
+            Machine::Server(machine) => machine.step(now, event, effects),
+            Machine::Trainer(machine) => machine.step(now, event, effects),
         }
-        effects
     }
 }
 
@@ -133,10 +129,9 @@ pub(super) struct World {
     pub(super) mutant: Option<Mutant>,
     pub(super) random: Random,
     pub(super) now: Micros,
-    /// What is left of this microsecond, in order.
-    due: VecDeque<What>,
-    /// By later times. Of a large cluster's messages hundreds come in the same microsecond.
-    queue: BTreeMap<Micros, VecDeque<What>>,
+    queue: Queue<What>,
+    /// Memory for what a machine wants.
+    effects: Vec<Effect<u64>>,
     pub(super) hosts: Vec<Host>,
     /// Which process has a rank.
     pub(super) current: BTreeMap<(Role, u32), usize>,
@@ -161,8 +156,8 @@ impl World {
             random: Random::new(scenario.seed),
             mutant,
             now: 0,
-            due: VecDeque::new(),
-            queue: BTreeMap::new(),
+            queue: Queue::new(),
+            effects: Vec::new(),
             hosts: Vec::new(),
             current: BTreeMap::new(),
             store: Store::default(),
@@ -200,23 +195,14 @@ impl World {
     }
 
     pub(super) fn schedule(&mut self, delay: Micros, what: What) {
-        match delay {
-            0 => self.due.push_back(what),
-            _ => self.queue.entry(self.now + delay).or_default().push_back(what),
-        }
-    }
-
-    /// When something happens next.
-    fn next_time(&self) -> Option<Micros> {
-        if self.due.is_empty() { self.queue.keys().next().copied() } else { Some(self.now) }
+        self.queue.schedule(delay, what);
     }
 
     /// What happens next, at the time that it is then.
     fn next_event(&mut self) -> Option<What> {
-        if self.due.is_empty() {
-            (self.now, self.due) = self.queue.pop_first()?;
-        }
-        self.due.pop_front()
+        let next = self.queue.next()?;
+        self.now = self.queue.now();
+        Some(next)
     }
 
     /// The epoch that a process has answered in last.
@@ -246,7 +232,7 @@ impl World {
     /// Runs for a while.
     #[cfg(test)]
     pub(super) fn run_until(&mut self, time: Micros) {
-        while self.next_time().is_some_and(|next| next <= time)
+        while self.queue.next_time().is_some_and(|next| next <= time)
             && let Some(what) = self.next_event()
         {
             self.happen(what);
@@ -266,11 +252,8 @@ impl World {
             }
             _ => {}
         }
-        let (What::Deliver { to, .. }
-        | What::Local { to, .. }
-        | What::Tick { to }
-        | What::Written { to, .. }
-        | What::Rest { to, .. }) = what
+        let (What::Event { to, .. } | What::Tick { to } | What::Written { to, .. } | What::Rest { to, .. }) =
+            what
         else {
             return;
         };
@@ -282,8 +265,7 @@ impl World {
             return host.stalled.push(what);
         }
         match what {
-            What::Deliver { message, .. } => self.deliver(to, *message),
-            What::Local { event, .. } => self.feed(to, *event),
+            What::Event { event, .. } => self.take(to, event),
             What::Tick { .. } => {
                 // One that was put off by a standstill is due, too.
                 if host.tick_at.is_none_or(|at| at > self.now) {
@@ -313,9 +295,9 @@ impl World {
         }
     }
 
-    fn deliver(&mut self, to: usize, mut message: Message<u64>) {
+    fn take(&mut self, to: usize, mut event: Event<u64>) {
         if self.mutant == Some(Mutant::AddedTwice)
-            && let Body::Push { task, number, parts, .. } = &mut message.body
+            && let Event::Received(Message { body: Body::Push { task, number, parts, .. }, .. }) = &mut event
             && !self.hosts[to].pushes.insert((*task, *number))
         {
             *parts = parts
@@ -323,7 +305,7 @@ impl World {
                 .map(|part| Part { sum: super::model::add(part.sum, part.sum), ..*part })
                 .collect();
         }
-        self.feed(to, Event::Received(message));
+        self.feed(to, event);
     }
 
     /// Gives a machine an event and carries out what it wants.
@@ -334,13 +316,15 @@ impl World {
         };
         let host = &mut self.hosts[to];
         let role = host.role;
-        let effects = host.step(self.now, event);
+        let mut effects = std::mem::take(&mut self.effects);
+        host.step(self.now, event, &mut effects);
         let process = to as u64;
         self.trace = mix(self.trace ^ self.now ^ process << 48 ^ (effects.len() as u64) << 32);
         self.checks.reaction(self.now, (process, role), received, &effects);
-        for effect in effects {
+        for effect in effects.drain(..) {
             self.execute(to, effect);
         }
+        self.effects = effects;
         self.schedule_tick(to);
     }
 
@@ -420,7 +404,7 @@ impl World {
             Fault::Storage { time } => self.storage_fails_until = until + time,
             Fault::Drain { role, rank, patience } => {
                 if let Some(&to) = self.current.get(&(role, rank)) {
-                    self.schedule(0, What::Local { to, event: Box::new(Event::Drain) });
+                    self.schedule(0, What::Event { to, event: Event::Drain });
                     self.schedule(patience, What::Fault(Fault::Impatience { process: to }));
                 }
             }
@@ -444,9 +428,9 @@ impl World {
         if self.random.per_mille(500)
             && let Some(&master) = self.current.get(&(Role::Master, 0))
         {
-            let event = Box::new(Event::Disconnected(host as u64));
+            let event = Event::Disconnected(host as u64);
             let delay = self.random.range(100, 100_000);
-            self.schedule(delay, What::Local { to: master, event });
+            self.schedule(delay, What::Event { to: master, event });
         }
     }
 
@@ -493,7 +477,7 @@ impl World {
             if is_copy || faulty && self.random.per_mille(5) {
                 delay += self.random.below(2_000_000);
             }
-            self.schedule(delay, What::Deliver { to, message: Box::new(message) });
+            self.schedule(delay, What::Event { to, event: Event::Received(message) });
         }
     }
 }
