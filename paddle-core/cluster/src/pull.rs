@@ -3,9 +3,8 @@
 use crate::machine::Effect;
 use crate::message::{Message, Process, Sender, Server, To, Wanted};
 use crate::planted::{Bug, planted};
-use crate::retry::Outbox;
+use crate::retry::Questions;
 use crate::timing::{Micros, Timing};
-use std::collections::BTreeMap;
 
 /// The parts of a server's values are no more than these, whatever it says.
 const MOST_PARTS: u32 = 1 << 20;
@@ -15,10 +14,13 @@ const MOST_PARTS: u32 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct Pull<P> {
     wanted: Wanted,
+    /// The question, the same for all servers.
+    message: Message<P>,
     servers: Vec<Parts<P>>,
     /// The newest version among the answers.
     version: u64,
-    outbox: Outbox<u32, P>,
+    /// By the rank of the server.
+    questions: Questions,
 }
 
 /// What has come of a server.
@@ -27,7 +29,18 @@ struct Parts<P> {
     process: Process,
     /// How many there are. None before the first one has come.
     count: Option<u32>,
-    came: BTreeMap<u32, P>,
+    /// By ascending numbers, in which they mostly come.
+    came: Vec<(u32, P)>,
+}
+
+impl<P> Parts<P> {
+    /// Where a part is, or where it belongs.
+    fn place(&self, part: u32) -> Result<usize, usize> {
+        match self.came.last() {
+            Some(&(last, _)) if last >= part => self.came.binary_search_by_key(&part, |&(part, _)| part),
+            _ => Err(self.came.len()),
+        }
+    }
 }
 
 /// A part that has come for the first time.
@@ -46,16 +59,23 @@ impl<P: Clone> Pull<P> {
         timing: Timing,
         wanted: Wanted,
         servers: &[Server<P>],
-        message: &Message<P>,
+        message: Message<P>,
         effects: &mut Vec<Effect<P>>,
     ) -> Self {
-        let mut outbox = Outbox::new(timing, message.from.process ^ wanted.version.unwrap_or(0));
-        for (rank, server) in (0..).zip(servers) {
-            outbox.post(now, rank, To::Process(server.process), message.clone(), effects);
+        let seed = message.from.process ^ wanted.version.unwrap_or(0);
+        let parts = |server: &Server<P>| Parts { process: server.process, count: None, came: Vec::new() };
+        effects.extend(
+            servers
+                .iter()
+                .map(|server| Effect::Send { to: To::Process(server.process), message: message.clone() }),
+        );
+        Self {
+            wanted,
+            message,
+            servers: servers.iter().map(parts).collect(),
+            version: 0,
+            questions: Questions::new(now, timing, seed, servers.len()),
         }
-        let parts =
-            |server: &Server<P>| Parts { process: server.process, count: None, came: BTreeMap::new() };
-        Self { wanted, servers: servers.iter().map(parts).collect(), version: 0, outbox }
     }
 
     /// Takes a part of an answer, if it is one that is missing.
@@ -71,20 +91,21 @@ impl<P: Clone> Pull<P> {
         let Sender { process, rank, .. } = from;
         let server = self.servers.get_mut(rank as usize).filter(|server| server.process == process)?;
         let fits = part < of && of <= MOST_PARTS && server.count.is_none_or(|count| count == of);
-        if wanted != self.wanted || !fits || server.came.contains_key(&part) && !planted(Bug::PartTwice) {
+        let part = if planted(Bug::PartTwice) { server.came.len() as u32 } else { part };
+        let Err(place) = server.place(part) else { return None };
+        if wanted != self.wanted || !fits {
             return None;
         }
-        let place = if planted(Bug::PartTwice) { server.came.len() as u32 } else { part };
         server.count = Some(of);
-        server.came.insert(place, values);
+        server.came.insert(place, (part, values));
         self.version = self.version.max(version);
         let is_last = server.came.len() >= of as usize;
         // Whoever has sent a part sends the others, too, unless they are lost.
         match is_last {
-            true => drop(self.outbox.acknowledge(&rank)),
-            false => self.outbox.defer(now, rank),
+            true => self.questions.answered(rank as usize),
+            false => self.questions.defer(now, rank as usize),
         }
-        Some(Arrival { is_last, is_all: !self.outbox.any(|_| true) })
+        Some(Arrival { is_last, is_all: self.questions.all_are_answered() })
     }
 
     /// The version of the values.
@@ -94,19 +115,23 @@ impl<P: Clone> Pull<P> {
 
     /// The values by the rank of the server.
     pub(crate) fn into_values(self) -> Vec<P> {
-        self.servers.into_iter().flat_map(|server| server.came.into_values()).collect()
+        self.servers.into_iter().flat_map(|server| server.came).map(|(_, values)| values).collect()
     }
 
     pub(crate) fn tick(&mut self, now: Micros, effects: &mut Vec<Effect<P>>) {
-        self.outbox.tick(now, effects);
+        let Self { questions, servers, message, .. } = self;
+        questions.tick(now, |rank| {
+            let to = To::Process(servers[rank].process);
+            effects.push(Effect::Send { to, message: message.clone() });
+        });
     }
 
     /// Asks nothing before this time.
     pub(crate) fn postpone(&mut self, until: Micros) {
-        self.outbox.postpone(until);
+        self.questions.postpone(until);
     }
 
     pub(crate) fn deadline(&self) -> Option<Micros> {
-        self.outbox.deadline()
+        self.questions.deadline()
     }
 }

@@ -199,7 +199,7 @@ impl<P: Clone> Trainer<P> {
             have: self.have.get(&task.plan).copied(),
         };
         let message = self.member.message(Body::Pull(wanted));
-        let pull = Pull::new(now, self.timing, wanted, &task.servers, &message, effects);
+        let pull = Pull::new(now, self.timing, wanted, &task.servers, message, effects);
         effects.push(Effect::Compute { task: task.clone(), have: wanted.have });
         self.job = Some(Job { task, plan, stage: Stage::Computing { pull, pushes: 0 } });
     }
@@ -228,20 +228,21 @@ impl<P: Clone> Trainer<P> {
         let Stage::Computing { pushes, .. } = &mut job.stage else { return };
         let number = *pushes;
         *pushes = pushes.saturating_add(1);
-        let mut by_server: BTreeMap<u32, Vec<Part<P>>> = BTreeMap::new();
+        let mut of_servers: Vec<(u32, Part<P>)> = Vec::with_capacity(parts.len());
         for part in parts {
             let piece = job.plan.pieces.binary_search_by_key(&part.piece, |piece| piece.id);
             match piece.ok().and_then(|place| job.plan.pieces.get(place)) {
                 Some(piece)
                     if job.task.run.contains(part.node) && tree::is_node(part.node, job.task.leaves) =>
                 {
-                    by_server.entry(piece.server).or_default().push(part);
+                    of_servers.push((piece.server, part));
                 }
                 _ => effects.push(Effect::Warn(Warning::InvalidSum(part.piece))),
             }
         }
-        for (server, parts) in by_server {
-            self.push(now, server, number, parts, effects);
+        of_servers.sort_by_key(|&(server, _)| server);
+        for parts in of_servers.chunk_by(|(one, _), (other, _)| one == other) {
+            self.push(now, parts[0].0, number, parts.iter().map(|(_, part)| part.clone()).collect(), effects);
         }
     }
 
@@ -250,7 +251,7 @@ impl<P: Clone> Trainer<P> {
         now: Micros,
         server: u32,
         number: u32,
-        parts: Vec<Part<P>>,
+        parts: Arc<[Part<P>]>,
         effects: &mut Vec<Effect<P>>,
     ) {
         let Some(Job { task, .. }) = &self.job else { return };
@@ -263,7 +264,7 @@ impl<P: Clone> Trainer<P> {
             alone: task.alone,
             header: task.header.clone(),
             number,
-            parts: parts.into(),
+            parts,
         });
         self.outbox.post(now, Key::Push { server, number }, To::Process(process), message, effects);
     }
@@ -282,7 +283,7 @@ impl<P: Clone> Trainer<P> {
     }
 
     fn report_if_pushed(&mut self, now: Micros, effects: &mut Vec<Effect<P>>) {
-        if self.outbox.any(|key| matches!(key, Key::Push { .. })) && !planted(Bug::ReportBeforePush) {
+        if self.outbox.has_any(..Key::Report) && !planted(Bug::ReportBeforePush) {
             return;
         }
         let Some(job) = &mut self.job else { return };

@@ -46,7 +46,7 @@ impl<P: Clone> Master<P> {
     pub(super) fn save_if_due(&mut self, now: Micros, effects: &mut Vec<Effect<P>>) {
         let Some(newest) = self.manifests.last() else { return };
         let since = newest.id.version;
-        if !self.checkpoint_is_due(self.applied) || self.outbox.any(|key| matches!(key, Key::Commit { .. })) {
+        if !self.checkpoint_is_due(self.applied) || self.outbox.has_any(Key::commits()) {
             return;
         }
         let last = self.applied.checked_sub(1).and_then(|version| self.log.get(version));
@@ -117,7 +117,7 @@ impl<P: Clone> Master<P> {
 
     pub(super) fn drop_checkpoint(&mut self) {
         self.checkpoint = None;
-        self.outbox.retain(|key| !matches!(key, Key::Save { .. }));
+        self.outbox.drop_all(Key::saves());
     }
 
     pub(super) fn write_again(&mut self, now: Micros, effects: &mut Vec<Effect<P>>) {

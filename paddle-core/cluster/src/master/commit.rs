@@ -39,7 +39,7 @@ impl<P: Clone> Master<P> {
             || work.results().is_none()
             || !fixed
             || matches!(self.fetch, Some((_, Some(_))))
-            || self.outbox.any(|key| matches!(key, Key::Commit { .. }))
+            || self.outbox.has_any(Key::commits())
         {
             return;
         }

@@ -22,7 +22,7 @@ impl<P: Clone> Master<P> {
         if !self.needs_measures(work)
             || work.results().is_none()
             || self.measures.as_ref().is_some_and(|measures| measures.step == step)
-            || self.outbox.any(|key| matches!(key, Key::Commit { .. }))
+            || self.outbox.has_any(Key::commits())
         {
             return;
         }
@@ -58,6 +58,6 @@ impl<P: Clone> Master<P> {
 
     pub(super) fn drop_measures(&mut self) {
         self.measures = None;
-        self.outbox.retain(|key| !matches!(key, Key::Measure { .. }));
+        self.outbox.drop_all(Key::measures());
     }
 }

@@ -28,6 +28,7 @@ use measure::Measures;
 use membership::{Admission, Membership};
 use recovery::Phase;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// When a step is applied.
@@ -71,6 +72,24 @@ enum Key {
     Commit { server: u32 },
     Save { server: u32 },
     Restore { server: u32 },
+}
+
+impl Key {
+    fn tasks() -> RangeInclusive<Self> {
+        Self::Task { trainer: 0 }..=Self::Task { trainer: u32::MAX }
+    }
+
+    fn measures() -> RangeInclusive<Self> {
+        Self::Measure { server: 0 }..=Self::Measure { server: u32::MAX }
+    }
+
+    fn commits() -> RangeInclusive<Self> {
+        Self::Commit { server: 0 }..=Self::Commit { server: u32::MAX }
+    }
+
+    fn saves() -> RangeInclusive<Self> {
+        Self::Save { server: 0 }..=Self::Save { server: u32::MAX }
+    }
 }
 
 /// A request of the user's loop.
@@ -421,7 +440,7 @@ impl<P: Clone> Master<P> {
         let wanted = Wanted { plan, version, have: None };
         let message = self.message(Body::Pull(wanted));
         let servers = self.servers();
-        let pull = Pull::new(now, self.settings.timing, wanted, &servers, &message, effects);
+        let pull = Pull::new(now, self.settings.timing, wanted, &servers, message, effects);
         self.fetch = Some((plan, Some(pull)));
     }
 

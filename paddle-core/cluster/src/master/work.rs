@@ -102,7 +102,7 @@ impl<P: Clone> Master<P> {
         let Some(work) = &mut self.work else { return };
         work.close();
         self.usual = work.median();
-        self.outbox.retain(|key| !matches!(key, Key::Task { .. }));
+        self.outbox.drop_all(Key::tasks());
         if work.step.version < self.log.end() {
             effects.push(Effect::Replayed { version: work.step.version, results });
         } else if let Some(wish) = &mut self.wish {
@@ -114,7 +114,7 @@ impl<P: Clone> Master<P> {
     /// Ends the step with an error. Nothing of it is applied.
     fn fail(&mut self, error: StepError<P>, effects: &mut Vec<Effect<P>>) {
         let Some(work) = self.work.take() else { return };
-        self.outbox.retain(|key| !matches!(key, Key::Task { .. }));
+        self.outbox.drop_all(Key::tasks());
         if work.step.version < self.log.end() {
             return self.end(End::ReplayFailed, effects);
         }
