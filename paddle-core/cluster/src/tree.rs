@@ -113,24 +113,25 @@ pub fn covers(run: Node, leaves: u32, mut held: impl FnMut(Node) -> bool) -> boo
     true
 }
 
-/// The largest nodes that `held` knows and that together are the tree over `leaves`, in order; none if a leaf is
-/// missing. It looks at a few nodes for each of the cover, and stops at the first leaf that is missing.
-pub fn cover(leaves: u32, mut held: impl FnMut(Node) -> bool) -> Option<Vec<Node>> {
-    let mut cover = Vec::new();
-    let mut stack = vec![Node::new(0, leaves)];
-    while let Some(node) = stack.pop() {
-        if node.leaves() == 0 {
+/// The largest of the nodes that are held which together are the tree over `leaves`, in order, with what is held of each; none if a
+/// leaf is missing. `held` has nodes of that tree in their order. It looks at each once, and stops at the first leaf that is missing.
+pub fn cover<T>(leaves: u32, held: impl IntoIterator<Item = (Node, T)>) -> Option<Vec<(Node, T)>> {
+    let mut cover: Vec<(Node, T)> = Vec::new();
+    let mut end = 0;
+    for (node, value) in held {
+        if node.start > end {
             return None;
         }
-        if held(node) {
-            cover.push(node);
-            continue;
+        // Of those that begin at the same leaf the last one is the largest. One that begins within the cover is within its last node,
+        // as no two nodes of a tree overlap in a part of each.
+        match cover.last_mut() {
+            Some(last) if last.0.start == node.start => *last = (node, value),
+            _ if node.start == end => cover.push((node, value)),
+            _ => continue,
         }
-        let (left, right) = split(node)?;
-        stack.push(right);
-        stack.push(left);
+        end = node.end;
     }
-    Some(cover)
+    (leaves > 0 && end == leaves).then_some(cover)
 }
 
 /// The sum over the tree, from the values of the largest nodes that `lookup` knows; none if a leaf is missing.
@@ -217,13 +218,14 @@ mod tests {
             assert_eq!(at, leaves);
             let held: BTreeMap<Node, String> = nodes.iter().map(|&node| (node, value(node))).collect();
             assert_eq!(sum(leaves, &held), Some(value(Node::new(0, leaves))), "{leaves} {bounds:?}");
-            let cover = cover(leaves, |node| held.contains_key(&node)).unwrap();
-            assert!(cover.iter().all(|node| held.contains_key(node)));
+            let covered = cover(leaves, held.iter().map(|(&node, _)| (node, ()))).unwrap();
+            assert_eq!(covered.iter().map(|&(node, ())| node).collect::<Vec<_>>(), nodes);
             // Without any one of the nodes the sum is not there.
             for node in &nodes {
                 let mut less = held.clone();
                 less.remove(node);
                 assert_eq!(sum(leaves, &less), None);
+                assert_eq!(cover(leaves, less.iter().map(|(&node, _)| (node, ()))), None);
                 assert!(!covers(*node, leaves, |node| less.contains_key(&node)));
             }
         }
@@ -236,6 +238,8 @@ mod tests {
             .into();
         assert_eq!(sum(6, &all), Some(value(Node::new(0, 6))));
         assert!(covers(Node::new(1, 5), 6, |node| all.contains_key(&node)));
+        let covered = cover(6, all.iter().map(|(&node, _)| (node, ())));
+        assert_eq!(covered, Some(vec![(Node::new(0, 4), ()), (Node::new(4, 6), ())]));
     }
 
     #[test]
@@ -247,6 +251,6 @@ mod tests {
         assert_eq!(nodes_of(Node::new(5, 2), 6).count(), 0);
         assert_eq!(nodes_of(Node::new(0, 6), 0).count(), 0);
         assert_eq!(sum(0, &BTreeMap::new()), None);
-        assert_eq!(cover(0, |_| true), None);
+        assert_eq!(cover(0, [(Node::new(0, 0), ())]), None);
     }
 }

@@ -97,8 +97,8 @@ impl<P: Clone> Assignment<P> {
         if planted(Bug::PartOfCover) && !self.results.is_empty() {
             return Some(self.results.iter().map(|(&node, result)| (node, result.clone())).collect());
         }
-        let cover = tree::cover(self.leaves, |node| self.results.contains_key(&node))?;
-        Some(cover.into_iter().filter_map(|node| Some((node, self.results.get(&node)?.clone()))).collect())
+        let cover = tree::cover(self.leaves, self.results.iter().map(|(&node, result)| (node, result)))?;
+        Some(cover.into_iter().map(|(node, result)| (node, result.clone())).collect())
     }
 
     /// All is computed: what other trainers are still about is not needed.

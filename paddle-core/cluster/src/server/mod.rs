@@ -50,8 +50,11 @@ pub struct ParameterServer<P> {
     saved: Option<(ManifestId, Saved<P>)>,
     /// Who waits for a later version or for a plan, by role and rank.
     parked: BTreeMap<(Role, u32), (Process, Wanted)>,
-    /// The newest incarnation of each trainer that was heard of.
-    incarnations: BTreeMap<u32, Incarnation>,
+    /// Whether each of these was looked at since the version or the plans have changed. Then none of them can be answered, and who comes
+    /// next is the only one to look at: while a version is awaited, all trainers come.
+    parked_in_vain: bool,
+    /// The newest incarnation of each trainer that was heard of, by rank.
+    incarnations: Vec<Incarnation>,
 }
 
 impl<P: Clone> ParameterServer<P> {
@@ -73,7 +76,8 @@ impl<P: Clone> ParameterServer<P> {
             measured: None,
             saved: None,
             parked: BTreeMap::new(),
-            incarnations: BTreeMap::new(),
+            parked_in_vain: true,
+            incarnations: Vec::new(),
         }
     }
 
@@ -129,6 +133,7 @@ impl<P: Clone> ParameterServer<P> {
         self.measured = None;
         self.saved = None;
         self.parked.clear();
+        self.parked_in_vain = true;
         self.incarnations.clear();
     }
 
@@ -140,7 +145,12 @@ impl<P: Clone> ParameterServer<P> {
         } else if message.epoch != self.member.epoch() && !planted(Bug::NoEpochs) {
             Some(Refusal::Epoch)
         } else {
-            let newest = self.incarnations.entry(from.rank).or_insert(from.incarnation);
+            // Nothing is older than the default, which stands for a rank that was not heard of.
+            let rank = from.rank as usize;
+            if self.incarnations.len() <= rank {
+                self.incarnations.resize(rank + 1, Incarnation::default());
+            }
+            let newest = &mut self.incarnations[rank];
             *newest = from.incarnation.max(*newest);
             let stale = from.incarnation < *newest && !planted(Bug::NoIncarnations);
             stale.then_some(Refusal::Superseded(from.incarnation))
@@ -172,10 +182,14 @@ impl<P: Clone> ParameterServer<P> {
     fn order(&mut self, now: Micros, from: Sender, body: Body<P>, effects: &mut Vec<Effect<P>>) {
         let serves = self.restored.is_some() && self.member.serves(now);
         match body {
-            Body::Welcome { plans, .. } => self.plans.extend(plans.into_iter().map(|plan| (plan.id, plan))),
+            Body::Welcome { plans, .. } => {
+                self.plans.extend(plans.into_iter().map(|plan| (plan.id, plan)));
+                self.parked_in_vain = false;
+            }
             Body::Plan(plan) => {
                 effects.push(Effect::Learn(plan.clone()));
                 self.plans.insert(plan.id, plan);
+                self.parked_in_vain = false;
                 self.answer_parked(now, effects);
             }
             Body::Restore(manifest) => self.restore(manifest, effects),
@@ -202,30 +216,55 @@ impl<P: Clone> ParameterServer<P> {
                 let refusal = Body::Refused(Refusal::Version(self.version));
                 self.member.send(To::Process(from.process), refusal, effects);
             }
+            _ if self.parked_in_vain && self.reads_now(now) => {
+                // It waits no longer for what it has asked before.
+                self.parked.remove(&(from.role, from.rank));
+                if self.is_current(wanted) {
+                    effects.push(Effect::Read(self.reader(vec![from.process], wanted)));
+                } else {
+                    self.parked.insert((from.role, from.rank), (from.process, wanted));
+                }
+            }
             _ => {
                 self.parked.insert((from.role, from.rank), (from.process, wanted));
+                self.parked_in_vain = false;
                 self.answer_parked(now, effects);
             }
         }
     }
 
+    /// Whether values may be read.
+    fn reads_now(&self, now: Micros) -> bool {
+        self.applying.is_none() && self.member.serves(now)
+    }
+
+    /// Whether the values that are wanted are those that are there.
+    fn is_current(&self, wanted: Wanted) -> bool {
+        wanted.version.is_none_or(|version| version == self.version || planted(Bug::AnyVersion))
+            && self.plans.contains_key(&wanted.plan)
+    }
+
+    fn reader(&self, to: Vec<Process>, wanted: Wanted) -> Reader {
+        Reader { to, wanted, version: self.version, epoch: self.member.epoch() }
+    }
+
     fn answer_parked(&mut self, now: Micros, effects: &mut Vec<Effect<P>>) {
-        if self.applying.is_some() || !self.member.serves(now) {
+        if !self.reads_now(now) {
             return;
         }
-        let (version, epoch) = (self.version, self.member.epoch());
         let mut readers: Vec<Reader> = Vec::new();
-        self.parked.retain(|_, &mut (to, wanted)| {
-            let current = wanted.version.is_none_or(|wanted| wanted == version || planted(Bug::AnyVersion));
-            if !current || !self.plans.contains_key(&wanted.plan) {
-                return true;
+        let parked = std::mem::take(&mut self.parked);
+        for (reader, (to, wanted)) in parked {
+            if !self.is_current(wanted) {
+                self.parked.insert(reader, (to, wanted));
+                continue;
             }
             match readers.iter_mut().find(|reader| reader.wanted == wanted) {
                 Some(reader) => reader.to.push(to),
-                None => readers.push(Reader { to: vec![to], wanted, version, epoch }),
+                None => readers.push(self.reader(vec![to], wanted)),
             }
-            false
-        });
+        }
+        self.parked_in_vain = true;
         effects.extend(readers.into_iter().map(Effect::Read));
     }
 
@@ -356,6 +395,7 @@ impl<P: Clone> ParameterServer<P> {
         self.sums = None;
         self.measured = None;
         self.version = self.version.saturating_add(1);
+        self.parked_in_vain = false;
         self.member.send(To::Master, Body::Committed(self.version), effects);
         self.answer_parked(now, effects);
     }
@@ -381,6 +421,7 @@ impl<P: Clone> ParameterServer<P> {
             _ => {
                 self.saved = Some((manifest, Saved::Writing));
                 self.version = self.version.max(manifest.version);
+                self.parked_in_vain = false;
                 self.changed = false;
                 effects.push(Effect::Save(manifest));
                 Body::Saving(manifest)
@@ -423,6 +464,7 @@ impl<P: Clone> ParameterServer<P> {
             Restoration::Done => {
                 self.restored = Some(manifest);
                 self.version = manifest.version;
+                self.parked_in_vain = false;
                 self.member.send(To::Master, Body::Restored(manifest), effects);
             }
             Restoration::Damaged => self.member.send(To::Master, Body::Damaged(manifest), effects),
