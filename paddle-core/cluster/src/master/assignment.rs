@@ -41,9 +41,15 @@ pub(super) struct Assignment<P> {
     leaves: u32,
     /// By the number of the task.
     runs: BTreeMap<u64, Run>,
+    /// The number of each trainer that has one.
+    busy: BTreeMap<u32, u64>,
+    /// Those that only one trainer computes, by their ages.
+    single: BTreeSet<(Micros, u64)>,
     waiting: Vec<Waiting>,
     results: BTreeMap<Node, P>,
-    /// How long runs took that are done.
+    /// Whether there are results of all leaves.
+    closed: bool,
+    /// How long runs took that are done, in ascending order.
     durations: Vec<Micros>,
     /// How long a run took in the step before; 0 if that is not known.
     usual: Micros,
@@ -61,8 +67,11 @@ impl<P: Clone> Assignment<P> {
             request,
             leaves,
             runs: BTreeMap::new(),
+            busy: BTreeMap::new(),
+            single: BTreeSet::new(),
             waiting: vec![Waiting { leaves: Node::new(0, leaves), deaths: 0 }],
             results: BTreeMap::new(),
+            closed: false,
             durations: Vec::new(),
             usual,
             changed: true,
@@ -85,7 +94,7 @@ impl<P: Clone> Assignment<P> {
     }
 
     pub(super) fn is_busy(&self, trainer: u32) -> bool {
-        self.runs.values().any(|run| run.trainer == trainer)
+        self.busy.contains_key(&trainer)
     }
 
     fn covered(&self, leaves: Node) -> bool {
@@ -103,16 +112,22 @@ impl<P: Clone> Assignment<P> {
 
     /// All is computed: what other trainers are still about is not needed.
     pub(super) fn close(&mut self) {
+        self.closed = true;
         self.runs.clear();
+        self.busy.clear();
+        self.single.clear();
         self.waiting.clear();
         self.late = None;
     }
 
+    /// Whether all is computed.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
     /// What a run takes: half of those that are done took less, or of those of the step before.
     pub(super) fn median(&self) -> Micros {
-        let mut durations = self.durations.clone();
-        durations.sort_unstable();
-        durations.get(durations.len() / 2).copied().unwrap_or(self.usual)
+        self.durations.get(self.durations.len() / 2).copied().unwrap_or(self.usual)
     }
 
     fn late_after(&self, timing: &Timing) -> Micros {
@@ -122,10 +137,32 @@ impl<P: Clone> Assignment<P> {
         }
     }
 
-    /// Those of `trainers` without a run.
-    fn idle(&self, trainers: &[u32]) -> Vec<u32> {
-        let busy: BTreeSet<u32> = self.runs.values().map(|run| run.trainer).collect();
-        trainers.iter().copied().filter(|trainer| !busy.contains(trainer)).collect()
+    /// The runs that are late, by their numbers.
+    fn late(&self, now: Micros, late_after: Micros) -> Vec<u64> {
+        let late = self.single.iter().take_while(|(since, _)| since.saturating_add(late_after) <= now);
+        let mut late: Vec<u64> = late.map(|&(_, number)| number).collect();
+        late.sort_unstable();
+        late
+    }
+
+    /// Whether there may be something to give.
+    pub(super) fn has_to_give(&self, now: Micros) -> bool {
+        self.changed || self.late.is_some_and(|late| late <= now)
+    }
+
+    fn insert(&mut self, number: u64, run: Run) {
+        self.busy.insert(run.trainer, number);
+        if !run.doubled {
+            self.single.insert((run.since, number));
+        }
+        self.runs.insert(number, run);
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Run> {
+        let run = self.runs.remove(&number)?;
+        self.busy.remove(&run.trainer);
+        self.single.remove(&(run.since, number));
+        Some(run)
     }
 
     /// Gives leaves that nobody computes to idle ones of `trainers`, as equally as possible, one run to each; and
@@ -133,22 +170,24 @@ impl<P: Clone> Assignment<P> {
     pub(super) fn give(
         &mut self,
         now: Micros,
-        trainers: &[u32],
+        trainers: impl Iterator<Item = u32>,
         timing: &Timing,
         mut number: u64,
     ) -> Vec<Given> {
-        if !self.changed && self.late.is_none_or(|late| now < late) {
-            return Vec::new();
-        }
         self.changed = false;
-        let idle = self.idle(trainers);
         let waiting: Vec<Waiting> = std::mem::take(&mut self.waiting);
         let mut waiting: Vec<Waiting> =
             waiting.into_iter().filter(|part| !self.covered(part.leaves)).collect();
+        let late_after = self.late_after(timing);
+        let late = self.late(now, late_after);
+        let idle = trainers.filter(|&trainer| !self.is_busy(trainer));
+        // After most reports there is nothing to give. Then it matters whether anyone is idle, and not who.
+        let enough = if waiting.is_empty() && late.is_empty() { 1 } else { usize::MAX };
+        let idle: Vec<u32> = idle.take(enough).collect();
         let mut given = Vec::new();
         let mut idle = idle.as_slice();
-        let mut give = |leaves: Node, trainer: u32, deaths: u32, runs: &mut BTreeMap<u64, Run>| {
-            runs.insert(number, Run { leaves, trainer, since: now, deaths, doubled: false });
+        let mut give = |leaves: Node, trainer: u32, deaths: u32, to: &mut Self| {
+            to.insert(number, Run { leaves, trainer, since: now, deaths, doubled: false });
             given.push(Given { number, trainer, leaves });
             number += 1;
         };
@@ -165,22 +204,18 @@ impl<P: Clone> Assignment<P> {
                     let offset = u64::from(part.leaves.leaves()) * i / runs as u64;
                     part.leaves.start + u32::try_from(offset).unwrap_or(0)
                 };
-                give(Node::new(bound(i), bound(i + 1)), trainer, part.deaths, &mut self.runs);
+                give(Node::new(bound(i), bound(i + 1)), trainer, part.deaths, self);
             }
         }
         self.waiting = waiting;
-        let late_after = self.late_after(timing);
-        let late: Vec<u64> = (self.runs.iter())
-            .filter(|(_, run)| !run.doubled && run.since.saturating_add(late_after) <= now)
-            .map(|(&number, _)| number)
-            .collect();
         for (late, &trainer) in late.iter().zip(idle) {
             let Some(run) = self.runs.get_mut(late) else { continue };
             run.doubled = true;
+            self.single.remove(&(run.since, *late));
             let (leaves, deaths) = (run.leaves, run.deaths);
-            give(leaves, trainer, deaths, &mut self.runs);
+            give(leaves, trainer, deaths, self);
         }
-        let oldest = self.runs.values().filter(|run| !run.doubled).map(|run| run.since).min();
+        let oldest = self.single.first().map(|&(since, _)| since);
         self.late =
             if idle.len() > late.len() { oldest.map(|since| since.saturating_add(late_after)) } else { None };
         given
@@ -200,7 +235,7 @@ impl<P: Clone> Assignment<P> {
         results: Vec<(Node, P)>,
         limit: u32,
     ) -> Option<(u32, Node)> {
-        let run = self.runs.remove(&number)?;
+        let run = self.remove(number)?;
         self.changed = true;
         for (node, result) in results {
             if run.leaves.contains(node) && tree::is_node(node, self.leaves) {
@@ -208,7 +243,9 @@ impl<P: Clone> Assignment<P> {
             }
         }
         if self.covered(run.leaves) {
-            self.durations.push(now.saturating_sub(run.since));
+            let duration = now.saturating_sub(run.since);
+            let place = self.durations.partition_point(|&other| other <= duration);
+            self.durations.insert(place, duration);
             return None;
         }
         let deaths = run.deaths + 1;
@@ -219,28 +256,22 @@ impl<P: Clone> Assignment<P> {
     /// Takes back what a trainer computes. When it is the death of the `limit`th trainer over the same leaves, these
     /// are returned.
     pub(super) fn take_back(&mut self, trainer: u32, died: bool, limit: u32) -> Option<(u32, Node)> {
-        let numbers: Vec<u64> =
-            self.runs.iter().filter(|(_, run)| run.trainer == trainer).map(|(&number, _)| number).collect();
-        let mut poison = None;
         self.changed = true;
-        for number in numbers {
-            let Some(run) = self.runs.remove(&number) else { continue };
-            let deaths = run.deaths + u32::from(died);
-            let doubled_by_another = self.runs.values_mut().filter(|other| other.leaves == run.leaves);
-            let mut another = false;
-            for other in doubled_by_another {
-                (another, other.deaths, other.doubled) = (true, deaths.max(other.deaths), false);
-            }
-            if self.covered(run.leaves) {
-                continue;
-            }
-            if deaths >= limit {
-                poison = Some((deaths, run.leaves));
-            }
-            if !another {
-                self.waiting.push(Waiting { leaves: run.leaves, deaths });
-            }
+        let number = *self.busy.get(&trainer)?;
+        let run = self.remove(number)?;
+        let deaths = run.deaths + u32::from(died);
+        let doubled_by_another = self.runs.iter_mut().filter(|(_, other)| other.leaves == run.leaves);
+        let mut another = false;
+        for (&number, other) in doubled_by_another {
+            (another, other.deaths, other.doubled) = (true, deaths.max(other.deaths), false);
+            self.single.insert((other.since, number));
         }
-        poison
+        if self.covered(run.leaves) {
+            return None;
+        }
+        if !another {
+            self.waiting.push(Waiting { leaves: run.leaves, deaths });
+        }
+        (deaths >= limit).then_some((deaths, run.leaves))
     }
 }

@@ -36,7 +36,7 @@ impl<P: Clone> Master<P> {
         let fixed =
             self.checkpoint.as_ref().is_none_or(Checkpoint::is_fixed) || planted(Bug::SaveOfLaterStep);
         if step.version >= self.log.end()
-            || work.results().is_none()
+            || !work.is_closed()
             || !fixed
             || matches!(self.fetch, Some((_, Some(_))))
             || self.outbox.has_any(Key::commits())

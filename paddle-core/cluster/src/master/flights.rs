@@ -146,9 +146,14 @@ impl<P: Clone> Master<P> {
 
     /// Gives each step to a trainer without one.
     fn give_flights(&mut self, now: Micros, effects: &mut Vec<Effect<P>>) {
-        let trainers = self.trainers();
         let Some(flights) = &mut self.flights else { return };
-        let idle: Vec<u32> = trainers.into_iter().filter(|&trainer| !flights.is_busy(trainer)).collect();
+        if !flights.flights.values().any(Flight::waits) {
+            return;
+        }
+        let busy: BTreeSet<u32> =
+            flights.flights.values().filter_map(|flight| Some(flight.given?.1)).collect();
+        let idle: Vec<u32> =
+            self.members.ready_trainers().filter(|trainer| !busy.contains(trainer)).collect();
         let lowest = flights.lowest(self.attempts);
         let waiting = flights.flights.iter_mut().filter(|(_, flight)| flight.waits());
         let mut given = Vec::new();
@@ -172,7 +177,10 @@ impl<P: Clone> Master<P> {
             ));
             self.tasks += 1;
         }
-        let servers = if given.is_empty() { Arc::default() } else { self.servers() };
+        if given.is_empty() {
+            return;
+        }
+        let servers = self.servers();
         for (trainer, mut task) in given {
             let Some(worker) = self.members.get(Role::Trainer, trainer) else { continue };
             let to = To::Process(worker.process);

@@ -20,7 +20,7 @@ impl<P: Clone> Master<P> {
         let Some(work) = &self.work else { return };
         let step = work.step;
         if !self.needs_measures(work)
-            || work.results().is_none()
+            || !work.is_closed()
             || self.measures.as_ref().is_some_and(|measures| measures.step == step)
             || self.outbox.has_any(Key::commits())
         {

@@ -55,6 +55,11 @@ impl<P: Clone> Membership<P> {
         self.workers.range((role, 0)..=(role, u32::MAX)).map(|(&(_, rank), worker)| (rank, worker))
     }
 
+    /// The trainers that may get work.
+    pub(super) fn ready_trainers(&self) -> impl Iterator<Item = u32> {
+        self.of(Role::Trainer).filter(|(_, worker)| !worker.leaving).map(|(rank, _)| rank)
+    }
+
     pub(super) fn find(&self, process: Process) -> Option<(Role, u32)> {
         self.workers.iter().find(|(_, worker)| worker.process == process).map(|(&key, _)| key)
     }

@@ -277,11 +277,6 @@ impl<P: Clone> Master<P> {
         }
     }
 
-    /// The trainers that may get work.
-    fn trainers(&self) -> Vec<u32> {
-        self.members.of(Role::Trainer).filter(|(_, worker)| !worker.leaving).map(|(rank, _)| rank).collect()
-    }
-
     fn is_busy(&self, trainer: u32) -> bool {
         self.work.as_ref().is_some_and(|work| work.is_busy(trainer))
             || self.flights.as_ref().is_some_and(|flights| flights.is_busy(trainer))

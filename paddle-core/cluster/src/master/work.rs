@@ -36,9 +36,9 @@ impl<P: Clone> Master<P> {
 
     /// Gives leaves to trainers.
     pub(super) fn give_work(&mut self, now: Micros, effects: &mut Vec<Effect<P>>) {
-        let trainers = self.trainers();
-        let Some(work) = &mut self.work else { return };
-        let given = work.give(now, &trainers, &self.settings.timing, self.tasks);
+        let Some(work) = self.work.as_mut().filter(|work| work.has_to_give(now)) else { return };
+        let trainers = self.members.ready_trainers();
+        let given = work.give(now, trainers, &self.settings.timing, self.tasks);
         if given.is_empty() {
             return;
         }

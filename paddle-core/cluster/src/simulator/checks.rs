@@ -62,20 +62,43 @@ impl<T: Default> ByNumber<T> {
     }
 }
 
-/// The newest incarnations that a process has heard of, by role and rank.
+/// The newest incarnations that a process has heard of, by role and rank. Most processes hear of none: a trainer does not refuse servers,
+/// nor a server the master. For them there is nothing in here, so that these numbers, which are looked up at random, are few.
 #[derive(Debug, Default)]
 struct Known([ByNumber<Incarnation>; 3]);
 
 impl Known {
-    fn of(&mut self, role: Role, rank: u32) -> &mut Incarnation {
+    /// The default is that of a process that was never heard of, and older than any other.
+    fn of(&self, role: Role, rank: u32) -> Incarnation {
+        let Self([master, server, trainer]) = self;
+        let ByNumber(of_role) = match role {
+            Role::Master => master,
+            Role::Server => server,
+            Role::Trainer => trainer,
+        };
+        of_role.get(rank as usize).copied().unwrap_or_default()
+    }
+
+    fn set(&mut self, role: Role, rank: u32, incarnation: Incarnation) {
         let Self([master, server, trainer]) = self;
         let of_role = match role {
             Role::Master => master,
             Role::Server => server,
             Role::Trainer => trainer,
         };
-        of_role.at(u64::from(rank))
+        *of_role.at(u64::from(rank)) = incarnation;
     }
+}
+
+/// What was seen of a process.
+#[derive(Debug, Default)]
+struct Seen {
+    /// The newest epoch that it has answered in.
+    epoch: Option<Epoch>,
+    /// When a master heard of it last, and whether it took it for dead since.
+    heard: Option<(Micros, bool)>,
+    /// What it has heard of others.
+    known: Known,
 }
 
 /// What was seen so far.
@@ -84,12 +107,7 @@ pub(crate) struct Checks {
     pub(crate) violation: Option<Violation>,
     /// Steps that a server has applied, by epoch and version, or by attempt in asynchronous training.
     applied: BTreeSet<(Epoch, u32, u64)>,
-    /// The newest epoch that each process has answered in.
-    epochs: ByNumber<Option<Epoch>>,
-    /// What each process has heard of the others.
-    incarnations: ByNumber<Known>,
-    /// When a master heard of each process last, and whether it took it for dead since.
-    heard: ByNumber<Option<(Micros, bool)>>,
+    processes: ByNumber<Seen>,
     /// Whom a master let in last.
     ranks: BTreeMap<(Role, u32), Process>,
     lease: Micros,
@@ -114,7 +132,7 @@ impl Checks {
     }
 
     pub(crate) fn epoch(&mut self, process: Process) -> Epoch {
-        self.epochs.at(process).unwrap_or_default()
+        self.processes.at(process).epoch.unwrap_or_default()
     }
 
     /// Compares a server's state with that of the training on one machine.
@@ -239,16 +257,16 @@ impl Checks {
         }
         if let Some(message) = received {
             let from = message.from;
-            let known = self.incarnations.at(me.0).of(from.role, from.rank);
-            let newest = *known;
-            if me.1 == Role::Server
-                && from.role == Role::Trainer
-                && *self.epochs.at(me.0) == Some(message.epoch)
-            {
-                *known = newest.max(from.incarnation);
-            }
-            if acts && from.incarnation < newest && !message.is_hello {
-                self.fail(now, format!("process {} acts on {from:?}, but has heard of {newest:?}", me.0));
+            let Seen { epoch, known, .. } = self.processes.at(me.0);
+            let hears = me.1 == Role::Server && from.role == Role::Trainer && *epoch == Some(message.epoch);
+            if acts || hears {
+                let newest = known.of(from.role, from.rank);
+                if hears && newest < from.incarnation {
+                    known.set(from.role, from.rank, from.incarnation);
+                }
+                if acts && from.incarnation < newest && !message.is_hello {
+                    self.fail(now, format!("process {} acts on {from:?}, but has heard of {newest:?}", me.0));
+                }
             }
         }
         let refuses = |effect: &Effect<u64>| matches!(effect, Effect::Send { message, .. } if message.body == Body::Refused(Refusal::Unknown));
@@ -261,11 +279,12 @@ impl Checks {
         for effect in effects {
             match effect {
                 Effect::Send { message, .. } => {
-                    let newest = self.epochs.at(me.0).get_or_insert_default();
+                    let Seen { epoch, known, .. } = self.processes.at(me.0);
+                    let newest = epoch.get_or_insert_default();
                     if message.epoch > *newest {
                         *newest = message.epoch;
                         if me.1 != Role::Master {
-                            *self.incarnations.at(me.0) = Known::default();
+                            *known = Known::default();
                         }
                     }
                     let was_in = message.from.incarnation != Incarnation::default();
@@ -273,19 +292,19 @@ impl Checks {
                     match (&message.body, received) {
                         (Body::Welcome { incarnation, .. }, Some(received)) => {
                             let from = received.from;
-                            *self.incarnations.at(me.0).of(from.role, from.rank) = *incarnation;
+                            self.processes.at(me.0).known.set(from.role, from.rank, *incarnation);
                             self.ranks.insert((from.role, from.rank), from.process);
-                            *self.heard.at(from.process) = Some((now, false));
+                            self.processes.at(from.process).heard = Some((now, false));
                         }
                         (Body::Alive { .. }, Some(received)) => {
-                            *self.heard.at(received.from.process) = Some((now, false));
+                            self.processes.at(received.from.process).heard = Some((now, false));
                         }
                         _ => {}
                     }
                 }
                 Effect::Warn(Warning::Dead(role, rank)) => self.dead(now, *role, *rank),
                 Effect::Apply { .. } | Effect::Save(_) | Effect::Read(_)
-                    if self.heard.at(me.0).is_some_and(|(_, dead)| dead) =>
+                    if self.processes.at(me.0).heard.is_some_and(|(_, dead)| dead) =>
                 {
                     self.fail(now, format!("process {} serves, but the master took it for dead", me.0));
                 }
@@ -323,7 +342,7 @@ impl Checks {
     fn dead(&mut self, now: Micros, role: Role, rank: u32) {
         self.deaths += 1;
         let process = self.ranks.get(&(role, rank)).copied();
-        if let Some((heard, dead)) = process.and_then(|process| self.heard.at(process).as_mut()) {
+        if let Some((heard, dead)) = process.and_then(|process| self.processes.at(process).heard.as_mut()) {
             *dead |= now - *heard >= self.lease / 10 * 9;
         }
     }

@@ -25,7 +25,8 @@ impl World {
             Effect::Connect(_) | Effect::Learn(_) | Effect::Warn(_) | Effect::Cancel(_) => {}
             Effect::Compute { task, have } => {
                 let values = vec![(0, false); task.servers.len()];
-                self.hosts[at].computes = Some(Computes { task, delta: have.is_some(), values });
+                let (delta, missing) = (have.is_some(), values.len());
+                self.hosts[at].computes = Some(Computes { task, delta, values, missing });
             }
             Effect::Arrived { task, server, values, is_last } => {
                 self.arrived(at, task, server, values, is_last);
@@ -83,9 +84,10 @@ impl World {
             return self.checks.fail(self.now, format!("values come for task {task}, which is not computed"));
         };
         let (sum, all) = &mut computes.values[server as usize];
+        computes.missing = computes.missing + usize::from(*all) - usize::from(is_last);
         (*sum, *all) = (sum.wrapping_add(values), is_last);
-        if computes.values.iter().all(|&(_, all)| all)
-            && let Some(Computes { task, delta, values }) = self.hosts[at].computes.take()
+        if computes.missing == 0
+            && let Some(Computes { task, delta, values, .. }) = self.hosts[at].computes.take()
         {
             let values = values.into_iter().map(|(sum, _)| sum).collect();
             self.compute(at, &task, values, delta);
@@ -144,16 +146,19 @@ impl World {
     }
 
     fn read(&mut self, at: usize, reader: Reader) {
-        let host = &self.hosts[at];
         let pieces = &self.scenario.training.plans[reader.wanted.plan as usize].pieces;
-        let own = pieces.iter().filter_map(|piece| Some((piece.id, host.state.get(&piece.id)?)));
+        // A server has a few of a plan's pieces.
+        let own = self.hosts[at]
+            .state
+            .iter()
+            .filter(|&(id, _)| pieces.binary_search_by_key(id, |piece| piece.id).is_ok());
         let since = reader.wanted.have;
         let unchanged = since.is_some_and(|since| own.clone().all(|(_, &(_, changed))| changed <= since));
         let parts: Vec<u64> = if unchanged {
             vec![model::UNCHANGED]
         } else {
             // Of a few pieces, the last one goes by itself.
-            let mut pieces: Vec<_> = own.map(|(piece, &(value, _))| (piece, value)).collect();
+            let mut pieces: Vec<_> = own.map(|(&piece, &(value, _))| (piece, value)).collect();
             let last = if (2..100).contains(&pieces.len()) { pieces.pop() } else { None };
             let last = last.map(|(piece, value)| model::value(piece, value));
             [model::values(pieces.into_iter())].into_iter().chain(last).collect()

@@ -67,6 +67,8 @@ pub(super) struct Computes {
     pub(super) delta: bool,
     /// What has come of each server, and whether that is all.
     pub(super) values: Vec<(u64, bool)>,
+    /// How many servers' values are not all there.
+    pub(super) missing: usize,
 }
 
 /// A process with its clock and what it holds in memory.
