@@ -5,6 +5,7 @@ use crate::message::{Message, Process, Sender, Server, To, Wanted};
 use crate::planted::{Bug, planted};
 use crate::retry::Questions;
 use crate::timing::{Micros, Timing};
+use std::collections::BTreeSet;
 
 /// The parts of a server's values are no more than these, whatever it says.
 const MOST_PARTS: u32 = 1 << 20;
@@ -16,29 +17,37 @@ pub(crate) struct Pull<P> {
     wanted: Wanted,
     /// The question, the same for all servers.
     message: Message<P>,
-    servers: Vec<Parts<P>>,
+    servers: Vec<Parts>,
     /// The newest version among the answers.
     version: u64,
     /// By the rank of the server.
     questions: Questions,
 }
 
-/// What has come of a server.
+/// What has come of a server: which parts. What is in them is for whoever asks.
 #[derive(Clone, Debug)]
-struct Parts<P> {
+struct Parts {
     process: Process,
     /// How many there are. None before the first one has come.
     count: Option<u32>,
-    /// By ascending numbers, in which they mostly come.
-    came: Vec<(u32, P)>,
+    /// How many have come.
+    came: u32,
+    /// A bit for each of the first 64 that has come; most answers have no more.
+    first: u64,
+    others: BTreeSet<u32>,
 }
 
-impl<P> Parts<P> {
-    /// Where a part is, or where it belongs.
-    fn place(&self, part: u32) -> Result<usize, usize> {
-        match self.came.last() {
-            Some(&(last, _)) if last >= part => self.came.binary_search_by_key(&part, |&(part, _)| part),
-            _ => Err(self.came.len()),
+impl Parts {
+    fn has(&self, part: u32) -> bool {
+        if part < u64::BITS { self.first >> part & 1 == 1 } else { self.others.contains(&part) }
+    }
+
+    fn insert(&mut self, part: u32) {
+        self.came += 1;
+        if part < u64::BITS {
+            self.first |= 1 << part;
+        } else {
+            self.others.insert(part);
         }
     }
 }
@@ -63,7 +72,13 @@ impl<P: Clone> Pull<P> {
         effects: &mut Vec<Effect<P>>,
     ) -> Self {
         let seed = message.from.process ^ wanted.version.unwrap_or(0);
-        let parts = |server: &Server<P>| Parts { process: server.process, count: None, came: Vec::new() };
+        let parts = |server: &Server<P>| Parts {
+            process: server.process,
+            count: None,
+            came: 0,
+            first: 0,
+            others: BTreeSet::new(),
+        };
         effects.extend(
             servers
                 .iter()
@@ -86,20 +101,17 @@ impl<P: Clone> Pull<P> {
         wanted: Wanted,
         version: u64,
         [part, of]: [u32; 2],
-        values: P,
     ) -> Option<Arrival> {
         let Sender { process, rank, .. } = from;
         let server = self.servers.get_mut(rank as usize).filter(|server| server.process == process)?;
         let fits = part < of && of <= MOST_PARTS && server.count.is_none_or(|count| count == of);
-        let part = if planted(Bug::PartTwice) { server.came.len() as u32 } else { part };
-        let Err(place) = server.place(part) else { return None };
-        if wanted != self.wanted || !fits {
+        if wanted != self.wanted || !fits || server.has(part) && !planted(Bug::PartTwice) {
             return None;
         }
         server.count = Some(of);
-        server.came.insert(place, (part, values));
+        server.insert(part);
         self.version = self.version.max(version);
-        let is_last = server.came.len() >= of as usize;
+        let is_last = server.came >= of;
         // Whoever has sent a part sends the others, too, unless they are lost.
         match is_last {
             true => self.questions.answered(rank as usize),
@@ -111,11 +123,6 @@ impl<P: Clone> Pull<P> {
     /// The version of the values.
     pub(crate) fn version(&self) -> u64 {
         self.version
-    }
-
-    /// The values by the rank of the server.
-    pub(crate) fn into_values(self) -> Vec<P> {
-        self.servers.into_iter().flat_map(|server| server.came).map(|(_, values)| values).collect()
     }
 
     pub(crate) fn tick(&mut self, now: Micros, effects: &mut Vec<Effect<P>>) {

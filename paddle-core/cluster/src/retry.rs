@@ -34,6 +34,14 @@ impl Pauses {
         pause.saturating_mul(2).min(self.timing.retry_limit.max(1))
     }
 
+    /// The pause after so many others.
+    fn after_tries(&self, tries: u8) -> Micros {
+        match tries {
+            0 => self.first(),
+            _ => self.first().saturating_mul(1 << tries.min(63)).min(self.timing.retry_limit.max(1)),
+        }
+    }
+
     /// When a pause ends. A quarter of it is random.
     fn end(&mut self, now: Micros, pause: Micros) -> Micros {
         self.seed = mix(self.seed);
@@ -186,62 +194,79 @@ impl<K: Ord + Copy, P: Clone> Outbox<K, P> {
 #[derive(Clone, Debug)]
 pub(crate) struct Questions {
     pauses: Pauses,
-    /// The pause of each.
-    pause: Vec<Micros>,
+    /// How often each was asked again since an answer was near.
+    tries: Vec<u8>,
     /// How many have no answer.
     open: usize,
-    /// A binary tree in one array: each place has the earliest time of the two below it, at `2 i` and `2 i + 1`. The second half has that of
-    /// each question, [`NEVER`] if it is answered. Most changes leave the earliest of a few as it is, and go no further up.
+    /// A tree in one array. First come the times of the questions, [`NEVER`] if one is answered; behind them the earliest of each
+    /// [`WIDTH`] of them, then the earliest of each of these, and so on to a single one. Most changes leave the earliest of a few as it is,
+    /// and go no further.
     due: Vec<Micros>,
 }
 
 const NEVER: Micros = Micros::MAX;
+
+/// So many times lie next to each other in memory.
+const WIDTH: usize = 8;
+
+/// The length of a row of the tree with so many times. Every row but the last fills its groups.
+const fn row(times: usize) -> usize {
+    if times == 0 { WIDTH } else { times.next_multiple_of(WIDTH) }
+}
 
 impl Questions {
     /// So many that were asked right now.
     pub(crate) fn new(now: Micros, timing: Timing, seed: u64, count: usize) -> Self {
         let mut pauses = Pauses { timing, seed };
         let first = pauses.first();
-        let leaves = count.next_power_of_two();
-        let mut due = vec![NEVER; 2 * leaves];
-        for leaf in &mut due[leaves..leaves + count] {
-            *leaf = pauses.end(now, first).min(NEVER - 1);
-        }
-        for place in (1..leaves).rev() {
-            due[place] = due[2 * place].min(due[2 * place + 1]);
-        }
-        Self { pauses, pause: vec![first; count], open: count, due }
+        let due = (0..count).map(|_| pauses.end(now, first).min(NEVER - 1)).collect();
+        let mut questions = Self { pauses, tries: vec![0; count], open: count, due };
+        questions.grow_tree();
+        questions
     }
 
-    fn leaf(&self, number: usize) -> usize {
-        self.due.len() / 2 + number
+    /// Makes the tree above the times of the questions.
+    fn grow_tree(&mut self) {
+        self.due.truncate(self.tries.len());
+        let (mut start, mut length) = (0, row(self.tries.len()));
+        loop {
+            self.due.resize(start + length, NEVER);
+            for group in (start..start + length).step_by(WIDTH) {
+                self.due.push(self.earliest(group));
+            }
+            (start, length) = (start + length, length / WIDTH);
+            if length == 1 {
+                return;
+            }
+            length = row(length);
+        }
+    }
+
+    /// The earliest time of a group.
+    fn earliest(&self, group: usize) -> Micros {
+        self.due[group..group + WIDTH].iter().copied().min().unwrap_or(NEVER)
     }
 
     fn set(&mut self, number: usize, due: Micros) {
-        let mut place = self.leaf(number);
-        self.due[place] = due;
-        while place > 1 {
-            place /= 2;
-            let earliest = self.due[2 * place].min(self.due[2 * place + 1]);
-            if self.due[place] == earliest {
+        self.due[number] = due;
+        let (mut start, mut length, mut place) = (0, row(self.tries.len()), number);
+        loop {
+            let earliest = self.earliest(start + place / WIDTH * WIDTH);
+            (start, length, place) = (start + length, length / WIDTH, place / WIDTH);
+            if self.due[start + place] == earliest {
                 return;
             }
-            self.due[place] = earliest;
+            self.due[start + place] = earliest;
+            if length == 1 {
+                return;
+            }
+            length = row(length);
         }
-    }
-
-    /// The question that is asked next; of several at the same time, the first.
-    fn next(&self) -> usize {
-        let mut place = 1;
-        while place < self.due.len() / 2 {
-            place = if self.due[2 * place] == self.due[place] { 2 * place } else { 2 * place + 1 };
-        }
-        place - self.due.len() / 2
     }
 
     /// A question is answered, and not asked again.
     pub(crate) fn answered(&mut self, number: usize) {
-        if self.due[self.leaf(number)] != NEVER {
+        if self.due[number] != NEVER {
             self.open -= 1;
             self.set(number, NEVER);
         }
@@ -253,34 +278,110 @@ impl Questions {
 
     /// Asks again only when so long nothing has come as if the question had just been asked.
     pub(crate) fn defer(&mut self, now: Micros, number: usize) {
-        let pause = self.pauses.first();
-        let due = self.pauses.end(now, pause).min(NEVER - 1);
-        if self.due[self.leaf(number)] != NEVER {
-            self.pause[number] = pause;
+        let due = self.pauses.end(now, self.pauses.first()).min(NEVER - 1);
+        if self.due[number] != NEVER {
+            self.tries[number] = 0;
             self.set(number, due);
         }
     }
 
-    /// Calls `ask` with each question that is due.
+    /// Calls `ask` with each question that is due, in the order of their times.
     pub(crate) fn tick(&mut self, now: Micros, mut ask: impl FnMut(usize)) {
-        while self.deadline().is_some_and(|due| due <= now) {
-            let number = self.next();
+        if self.deadline().is_none_or(|due| now < due) {
+            return;
+        }
+        let questions = self.due[..self.tries.len()].iter().copied().zip(0..);
+        let mut over: Vec<(Micros, usize)> = questions.filter(|&(due, _)| due <= now).collect();
+        over.sort_unstable();
+        for (_, number) in over {
             ask(number);
-            self.pause[number] = self.pauses.after(self.pause[number]);
-            let due = self.pauses.end(now, self.pause[number]).min(NEVER - 1);
+            self.tries[number] = self.tries[number].saturating_add(1);
+            let due = self.pauses.end(now, self.pauses.after_tries(self.tries[number])).min(NEVER - 1);
             self.set(number, due);
         }
     }
 
     /// Asks nothing before this time.
     pub(crate) fn postpone(&mut self, until: Micros) {
-        let until = until.min(NEVER - 1);
-        while self.deadline().is_some_and(|due| due < until) {
-            self.set(self.next(), until);
+        if self.deadline().is_none_or(|due| until <= due) {
+            return;
         }
+        for due in &mut self.due[..self.tries.len()] {
+            *due = until.min(NEVER - 1).max(*due);
+        }
+        self.grow_tree();
     }
 
     pub(crate) fn deadline(&self) -> Option<Micros> {
-        Some(self.due[1]).filter(|&due| due != NEVER)
+        self.due.last().copied().filter(|&due| due != NEVER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Body, Epoch, Incarnation, Role, Sender};
+
+    fn message(number: u64) -> Message<u64> {
+        let from = Sender { role: Role::Master, rank: 0, process: 0, incarnation: Incarnation::default() };
+        Message { epoch: Epoch::default(), from, body: Body::Recorded(number) }
+    }
+
+    fn sent(effects: &[Effect<u64>]) -> Vec<usize> {
+        let number = |effect: &Effect<u64>| match effect {
+            Effect::Send { message: Message { body: Body::Recorded(number), .. }, .. } => *number as usize,
+            other => panic!("{other:?}"),
+        };
+        effects.iter().map(number).collect()
+    }
+
+    /// Against each other, as they are two ways to keep the same.
+    #[test]
+    fn questions_are_asked_again_as_messages_of_an_outbox_are() {
+        let timing = Timing { retry: 100, retry_limit: 700, ..Timing::default() };
+        for count in [1, 7, 8, 9, 64, 65, 100, 513] {
+            let (mut outbox, mut random) = (Outbox::new(timing, 5), count as u64);
+            let mut below = |limit: usize| {
+                random = mix(random);
+                (random % limit as u64) as usize
+            };
+            let mut questions = Questions::new(0, timing, 5, count);
+            for number in 0..count {
+                outbox.post(0, number, To::Master, message(number as u64), &mut Vec::new());
+            }
+            for now in 0..20_000 {
+                if below(20) == 0 {
+                    let number = below(count);
+                    questions.answered(number);
+                    outbox.acknowledge(&number);
+                }
+                if below(5_000) == 0 {
+                    questions.postpone(now + 300);
+                    outbox.postpone(now + 300);
+                }
+                assert_eq!(questions.deadline(), outbox.deadline());
+                assert_eq!(questions.all_are_answered(), !outbox.has_any(..));
+                let (mut asked, mut effects) = (Vec::new(), Vec::new());
+                questions.tick(now, |number| asked.push(number));
+                outbox.tick(now, &mut effects);
+                assert_eq!(asked, sent(&effects));
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_near_begins_the_first_pause_again() {
+        let timing = Timing { retry: 100, retry_limit: 100_000, ..Timing::default() };
+        let mut questions = Questions::new(0, timing, 5, 2);
+        questions.answered(0);
+        for _ in 0..5 {
+            let due = questions.deadline().unwrap();
+            questions.tick(due, |number| assert_eq!(number, 1));
+        }
+        questions.defer(1_000_000, 1);
+        assert!((1_000_100..=1_000_125).contains(&questions.deadline().unwrap()));
+        questions.answered(1);
+        questions.defer(1_000_000, 1);
+        assert_eq!(questions.deadline(), None);
     }
 }

@@ -213,7 +213,7 @@ impl<P: Clone> Trainer<P> {
         effects: &mut Vec<Effect<P>>,
     ) {
         let Some(Job { task, stage: Stage::Computing { pull, .. }, .. }) = &mut self.job else { return };
-        let arrived = pull.answered(now, from, wanted, version, part, values.clone());
+        let arrived = pull.answered(now, from, wanted, version, part);
         let Some(Arrival { is_last, is_all }) = arrived else { return };
         effects.push(Effect::Arrived { task: task.number, server: from.rank, values, is_last });
         // What is current differs from server to server, so there is no one version to compare with later.

@@ -38,7 +38,7 @@ impl<P: Clone> Master<P> {
         if step.version >= self.log.end()
             || !work.is_closed()
             || !fixed
-            || matches!(self.fetch, Some((_, Some(_))))
+            || matches!(self.fetch, Some(Fetch { pull: Some(_), .. }))
             || self.outbox.has_any(Key::commits())
         {
             return;

@@ -100,6 +100,16 @@ struct Wish<P> {
     asked: Option<Step>,
 }
 
+/// Values of a plan that the user's loop wants.
+#[derive(Clone, Debug)]
+struct Fetch<P> {
+    plan: u32,
+    /// None before the servers are asked.
+    pull: Option<Pull<P>>,
+    /// What has come, by the rank of the server and its parts.
+    values: BTreeMap<(u32, u32), P>,
+}
+
 /// The state machine of the master.
 #[derive(Clone, Debug)]
 pub struct Master<P> {
@@ -129,7 +139,7 @@ pub struct Master<P> {
     checkpoint_wanted: bool,
     /// At which version the servers could not save last.
     not_saved: Option<u64>,
-    fetch: Option<(u32, Option<Pull<P>>)>,
+    fetch: Option<Fetch<P>>,
     /// Whether the user's loop was told where it goes on.
     resumed: bool,
     outbox: Outbox<Key, P>,
@@ -186,7 +196,7 @@ impl<P: Clone> Master<P> {
             return None;
         }
         let work = self.work.as_ref().and_then(Assignment::deadline);
-        let fetch = self.fetch.as_ref().and_then(|(_, pull)| pull.as_ref()?.deadline());
+        let fetch = self.fetch.as_ref().and_then(|fetch| fetch.pull.as_ref()?.deadline());
         let writing = self.writing.as_ref().and_then(|writing| writing.again);
         [self.outbox.deadline(), self.members.check, work, fetch, writing].into_iter().flatten().min()
     }
@@ -228,7 +238,7 @@ impl<P: Clone> Master<P> {
             Event::Verdict { step, verdict } => self.verdict(step, verdict, effects),
             Event::Fetch(plan) => {
                 if self.plans.contains_key(&plan) && self.fetch.is_none() {
-                    self.fetch = Some((plan, None));
+                    self.fetch = Some(Fetch { plan, pull: None, values: BTreeMap::new() });
                 } else {
                     effects.push(Effect::StepFailed(StepError::Invalid));
                 }
@@ -295,7 +305,7 @@ impl<P: Clone> Master<P> {
             self.lost(role, rank, true, effects);
         }
         self.outbox.tick(now, effects);
-        if let Some((_, Some(pull))) = &mut self.fetch {
+        if let Some(Fetch { pull: Some(pull), .. }) = &mut self.fetch {
             pull.tick(now, effects);
         }
         self.write_again(now, effects);
@@ -426,7 +436,7 @@ impl<P: Clone> Master<P> {
 
     /// Asks for values that are wanted as soon as all committed steps are applied.
     fn fetch_if_current(&mut self, now: Micros, effects: &mut Vec<Effect<P>>) {
-        let Some((plan, None)) = self.fetch else { return };
+        let Some(&Fetch { plan, pull: None, .. }) = self.fetch.as_ref() else { return };
         if self.applied != self.log.end() {
             return;
         }
@@ -436,7 +446,7 @@ impl<P: Clone> Master<P> {
         let message = self.message(Body::Pull(wanted));
         let servers = self.servers();
         let pull = Pull::new(now, self.settings.timing, wanted, &servers, message, effects);
-        self.fetch = Some((plan, Some(pull)));
+        self.fetch = Some(Fetch { plan, pull: Some(pull), values: BTreeMap::new() });
     }
 
     fn values(
@@ -447,13 +457,13 @@ impl<P: Clone> Master<P> {
         values: P,
         effects: &mut Vec<Effect<P>>,
     ) {
-        let Some((plan, Some(pull))) = &mut self.fetch else { return };
-        let plan = *plan;
-        let arrived = pull.answered(now, from, wanted, version, part, values);
-        if arrived.is_some_and(|arrival| arrival.is_all)
-            && let Some((_, Some(pull))) = self.fetch.take()
+        let Some(Fetch { pull: Some(pull), values: came, .. }) = &mut self.fetch else { return };
+        let Some(arrival) = pull.answered(now, from, wanted, version, part) else { return };
+        came.insert((from.rank, part[0]), values);
+        if arrival.is_all
+            && let Some(Fetch { plan, values, .. }) = self.fetch.take()
         {
-            let values = pull.into_values();
+            let values = values.into_values().collect();
             effects.push(Effect::Fetched { plan, version: self.applied, values });
         }
     }

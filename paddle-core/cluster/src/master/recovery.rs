@@ -53,8 +53,8 @@ impl<P: Clone> Master<P> {
             flights.go_back();
         }
         self.drop_checkpoint();
-        if let Some((_, pull)) = &mut self.fetch {
-            *pull = None;
+        if let Some(fetch) = &mut self.fetch {
+            fetch.pull = None;
         }
     }
 
