@@ -26,7 +26,7 @@ impl World {
             Effect::Compute { task, have } => {
                 let values = vec![(0, false); task.servers.len()];
                 let (delta, missing) = (have.is_some(), values.len());
-                self.hosts[at].computes = Some(Computes { task, delta, values, missing });
+                self.hosts[at].computes = Some(Box::new(Computes { task, delta, values, missing }));
             }
             Effect::Arrived { task, server, values, is_last } => {
                 self.arrived(at, task, server, values, is_last);
@@ -48,7 +48,7 @@ impl World {
                 if self.mutant == Some(Mutant::OneManifest) {
                     keep.drain(..keep.len().saturating_sub(1));
                 }
-                if self.hosts[at].user.election == self.store.election {
+                if self.hosts[at].memory.user.election == self.store.election {
                     self.store.prune(&keep);
                 }
             }
@@ -87,8 +87,9 @@ impl World {
         computes.missing = computes.missing + usize::from(*all) - usize::from(is_last);
         (*sum, *all) = (sum.wrapping_add(values), is_last);
         if computes.missing == 0
-            && let Some(Computes { task, delta, values, .. }) = self.hosts[at].computes.take()
+            && let Some(computes) = self.hosts[at].computes.take()
         {
+            let Computes { task, delta, values, .. } = *computes;
             let values = values.into_iter().map(|(sum, _)| sum).collect();
             self.compute(at, &task, values, delta);
         }
@@ -96,7 +97,7 @@ impl World {
 
     fn compute(&mut self, at: usize, task: &Arc<Task<u64>>, mut values: Vec<u64>, delta: bool) {
         let host = &mut self.hosts[at];
-        let cache = host.cache.entry(task.plan).or_default();
+        let cache = host.memory.cache.entry(task.plan).or_default();
         for (rank, value) in values.iter_mut().enumerate() {
             if delta && *value == model::UNCHANGED {
                 *value = cache.get(rank).copied().unwrap_or(0);
@@ -106,7 +107,7 @@ impl World {
         let values = values.iter().fold(0, |sum: u64, &values| sum.wrapping_add(values));
         let (fast, slow) = self.scenario.compute;
         let mut time = self.random.range(fast, slow);
-        if self.now < host.straggles_until {
+        if self.now < host.memory.straggles_until {
             time *= 20;
         }
         let mut request = Request {
@@ -149,6 +150,7 @@ impl World {
         let pieces = &self.scenario.training.plans[reader.wanted.plan as usize].pieces;
         // A server has a few of a plan's pieces.
         let own = self.hosts[at]
+            .memory
             .state
             .iter()
             .filter(|&(id, _)| pieces.binary_search_by_key(id, |piece| piece.id).is_ok());
@@ -182,7 +184,7 @@ impl World {
         measures: &[u64],
     ) {
         let alone = self.scenario.training.alone;
-        let version = self.hosts[at].version;
+        let version = self.hosts[at].memory.version;
         let mut changed = State::new();
         for update in updates {
             let sum = if self.mutant == Some(Mutant::OrderOfArrival) {
@@ -192,7 +194,7 @@ impl World {
             } else {
                 model::sum(leaves, update)
             };
-            let old = self.hosts[at].state.get(&update.piece).map_or(0, |&(value, _)| value);
+            let old = self.hosts[at].memory.state.get(&update.piece).map_or(0, |&(value, _)| value);
             let new = model::updated(alone, old, of, sum.unwrap_or(0), measures);
             changed.insert(update.piece, (new, version + 1));
         }
@@ -211,23 +213,23 @@ impl World {
         }
         self.checks.apply(self.now, epoch, rank, if alone { step.attempt } else { version });
         if alone {
-            return self.hosts[at].state.extend(changed);
+            return self.hosts[at].memory.state.extend(changed);
         }
         let host = &mut self.hosts[at];
-        host.state.extend(changed);
-        host.version = version + 1;
+        host.memory.state.extend(changed);
+        host.memory.version = version + 1;
         if step.version != version {
             self.checks.fail(self.now, format!("server {rank} at {version} applies {step:?}"));
         }
         if self.mutant != Some(Mutant::TornValues) {
-            let state = &self.hosts[at].state;
+            let state = &self.hosts[at].memory.state;
             self.checks.state(self.now, &self.reference, rank, version + 1, state);
         }
         self.later(at, delay, Event::Applied(step));
     }
 
     fn save(&mut self, at: usize, manifest: ManifestId) {
-        let state = self.hosts[at].state.clone();
+        let state = self.hosts[at].memory.state.clone();
         let rank = self.hosts[at].rank;
         if !self.scenario.training.alone {
             self.checks.state(self.now, &self.reference, rank, manifest.version, &state);
@@ -264,13 +266,16 @@ impl World {
             Restoration::Unavailable
         } else {
             match self.store.load(manifest, key, check) {
-                Ok(_) if self.mutant == Some(Mutant::PartialRollback) && !self.hosts[at].state.is_empty() => {
-                    self.hosts[at].version = manifest.id.version;
+                Ok(_)
+                    if self.mutant == Some(Mutant::PartialRollback)
+                        && !self.hosts[at].memory.state.is_empty() =>
+                {
+                    self.hosts[at].memory.version = manifest.id.version;
                     Restoration::Done
                 }
                 Ok(state) => {
-                    self.hosts[at].state = state;
-                    self.hosts[at].version = manifest.id.version;
+                    self.hosts[at].memory.state = state;
+                    self.hosts[at].memory.version = manifest.id.version;
                     Restoration::Done
                 }
                 Err(outcome) => outcome,
@@ -283,7 +288,7 @@ impl World {
     fn enter(&mut self, at: usize, manifest: &Manifest<u64>, keep: &[ManifestId]) {
         let election = match self.mutant {
             Some(Mutant::UnconditionalPut) => self.store.election,
-            _ => self.hosts[at].user.election,
+            _ => self.hosts[at].memory.user.election,
         };
         let fails = self.now < self.storage_fails_until;
         let mut outcome = Writing::Failed;
@@ -293,7 +298,7 @@ impl World {
             let keep = if self.mutant == Some(Mutant::OneManifest) { &[] } else { keep };
             outcome = self.store.enter(election, manifest, keep);
             if outcome == Writing::Done {
-                if self.hosts[at].user.election != self.store.election {
+                if self.hosts[at].memory.user.election != self.store.election {
                     self.checks.fail(self.now, format!("{:?} is entered by an old master", manifest.id));
                 }
                 if !known && self.mutant != Some(Mutant::DigestOfNothing) {

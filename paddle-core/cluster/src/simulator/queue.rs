@@ -6,28 +6,60 @@ use std::collections::{BTreeMap, VecDeque};
 /// So many microseconds from now on have a place each. Most messages take no longer.
 const NEAR: u64 = 1024;
 
+/// So many things lie side by side.
+const CHUNK: usize = 32;
+
 /// A queue with its clock.
 pub(super) struct Queue<T> {
     now: Micros,
     /// What is left of this microsecond.
-    due: VecDeque<T>,
+    due: Line<T>,
     /// What comes within less than [`NEAR`], each microsecond at its remainder. Of a large cluster's messages hundreds come in the same
-    /// one: they lie side by side, and where the next ones go is known without a search.
-    near: Vec<VecDeque<T>>,
+    /// one: where the next ones go is known without a search.
+    near: Vec<Line<T>>,
     /// Which places of `near` have something, a bit for each.
     taken: [u64; NEAR as usize / 64],
     /// What comes later. It goes to `near` before anything else can be scheduled for its time, so the order stays.
     far: BTreeMap<Micros, Vec<T>>,
-    /// Memory for `near`.
+    /// Chunks that are empty. There are no more than what was in the queue at once has filled.
     spare: Vec<VecDeque<T>>,
+}
+
+/// Things in order, in chunks that never grow: a longer line does not move.
+struct Line<T>(VecDeque<VecDeque<T>>);
+
+impl<T> Line<T> {
+    const fn new() -> Self {
+        Self(VecDeque::new())
+    }
+
+    fn push(&mut self, thing: T, spare: &mut Vec<VecDeque<T>>) {
+        match self.0.back_mut() {
+            Some(chunk) if chunk.len() < CHUNK => chunk.push_back(thing),
+            _ => {
+                let mut chunk = spare.pop().unwrap_or_else(|| VecDeque::with_capacity(CHUNK));
+                chunk.push_back(thing);
+                self.0.push_back(chunk);
+            }
+        }
+    }
+
+    fn pop(&mut self, spare: &mut Vec<VecDeque<T>>) -> Option<T> {
+        let first = self.0.front_mut()?;
+        let thing = first.pop_front();
+        if first.is_empty() {
+            spare.extend(self.0.pop_front());
+        }
+        thing
+    }
 }
 
 impl<T> Queue<T> {
     pub(super) fn new() -> Self {
         Self {
             now: 0,
-            due: VecDeque::new(),
-            near: (0..NEAR).map(|_| VecDeque::new()).collect(),
+            due: Line::new(),
+            near: (0..NEAR).map(|_| Line::new()).collect(),
             taken: [0; NEAR as usize / 64],
             far: BTreeMap::new(),
             spare: Vec::new(),
@@ -41,21 +73,17 @@ impl<T> Queue<T> {
 
     pub(super) fn schedule(&mut self, delay: Micros, what: T) {
         match delay {
-            0 => self.due.push_back(what),
-            1..NEAR => self.place(self.now + delay).push_back(what),
+            0 => self.due.push(what, &mut self.spare),
+            1..NEAR => self.place(self.now + delay, what),
             _ => self.far.entry(self.now + delay).or_default().push(what),
         }
     }
 
-    /// Where things of a time within less than [`NEAR`] go.
-    fn place(&mut self, time: Micros) -> &mut VecDeque<T> {
+    /// Puts something at a time within less than [`NEAR`].
+    fn place(&mut self, time: Micros, what: T) {
         let place = (time % NEAR) as usize;
-        let (word, bit) = (&mut self.taken[place / 64], 1 << (place % 64));
-        if *word & bit == 0 {
-            *word |= bit;
-            self.near[place] = self.spare.pop().unwrap_or_default();
-        }
-        &mut self.near[place]
+        self.taken[place / 64] |= 1 << (place % 64);
+        self.near[place].push(what, &mut self.spare);
     }
 
     /// The first time behind now that has something in `near`.
@@ -75,7 +103,7 @@ impl<T> Queue<T> {
 
     /// When something happens next.
     pub(super) fn next_time(&self) -> Option<Micros> {
-        if !self.due.is_empty() {
+        if !self.due.0.is_empty() {
             return Some(self.now);
         }
         // Whatever is near comes before all that is far.
@@ -84,10 +112,10 @@ impl<T> Queue<T> {
 
     /// What happens next. It is the time of it then.
     pub(super) fn next(&mut self) -> Option<T> {
-        if self.due.is_empty() {
+        if self.due.0.is_empty() {
             self.advance(self.next_time()?);
         }
-        self.due.pop_front()
+        self.due.pop(&mut self.spare)
     }
 
     /// Goes on to a time, before which there is nothing.
@@ -97,12 +125,12 @@ impl<T> Queue<T> {
             && *far.key() < time + NEAR
         {
             let (time, things) = far.remove_entry();
-            self.place(time).extend(things);
+            things.into_iter().for_each(|thing| self.place(time, thing));
         }
         let place = (time % NEAR) as usize;
         self.taken[place / 64] &= !(1 << (place % 64));
-        let done = std::mem::replace(&mut self.due, std::mem::take(&mut self.near[place]));
-        self.spare.push(done);
+        // The line that is through is empty, and takes the place.
+        std::mem::swap(&mut self.due, &mut self.near[place]);
     }
 }
 

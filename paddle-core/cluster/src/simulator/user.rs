@@ -38,7 +38,7 @@ impl World {
         self.store.election += 1;
         self.store.master = at as u64;
         let election = self.store.election;
-        self.hosts[at].user.election = election;
+        self.hosts[at].memory.user.election = election;
         for plan in self.scenario.training.plans.clone() {
             self.feed(at, Event::Plan(plan));
         }
@@ -48,7 +48,7 @@ impl World {
 
     /// The loop's next step.
     fn next(&mut self, at: usize, delay: Micros) {
-        let position = self.hosts[at].user.position;
+        let position = self.hosts[at].memory.user.position;
         if let Mode::Asynchronous { staleness } = self.scenario.settings.mode {
             return self.request_several(at, delay, staleness);
         }
@@ -61,11 +61,11 @@ impl World {
 
     /// Requests as many steps as may be under way.
     fn request_several(&mut self, at: usize, delay: Micros, staleness: u64) {
-        let User { position, requested, .. } = self.hosts[at].user;
+        let User { position, requested, .. } = self.hosts[at].memory.user;
         let batches = &self.scenario.training.batches;
         let end = batches.len().min(position + usize::try_from(staleness).unwrap_or(0) + 1);
         let requests: Vec<_> = batches[requested..end.max(requested)].to_vec();
-        self.hosts[at].user.requested = end.max(requested);
+        self.hosts[at].memory.user.requested = end.max(requested);
         for batch in requests {
             self.later(at, delay, Event::Request(batch.request));
         }
@@ -75,21 +75,21 @@ impl World {
     }
 
     fn go_on(&mut self, at: usize) {
-        self.hosts[at].user.position += 1;
+        self.hosts[at].memory.user.position += 1;
         self.next(at, 200);
     }
 
     pub(super) fn tell_user(&mut self, at: usize, effect: Effect<u64>) {
         let alone = self.scenario.training.alone;
-        let User { election, position, .. } = self.hosts[at].user;
+        let User { election, position, .. } = self.hosts[at].memory.user;
         // What an old master does is not in the history that survives; it is not compared with it.
         let newest = election == self.store.election;
         let batch = self.scenario.training.batches.get(position).cloned();
         let now = self.now;
         match effect {
             Effect::Resume { version, note } => {
-                self.hosts[at].user.position = usize::try_from(note).unwrap_or(0);
-                self.hosts[at].user.requested = self.hosts[at].user.position;
+                self.hosts[at].memory.user.position = usize::try_from(note).unwrap_or(0);
+                self.hosts[at].memory.user.requested = self.hosts[at].memory.user.position;
                 if newest {
                     self.store.resume(version);
                     if self.store.log.len() as u64 != version {
@@ -115,7 +115,7 @@ impl World {
                 self.later(at, delay, Event::Verdict { step, verdict });
                 if abandoned {
                     // The verdict comes before the next request.
-                    self.hosts[at].user.position += 1;
+                    self.hosts[at].memory.user.position += 1;
                     self.next(at, delay);
                 }
             }

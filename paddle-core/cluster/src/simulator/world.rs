@@ -71,26 +71,33 @@ pub(super) struct Computes {
     pub(super) missing: usize,
 }
 
-/// A process with its clock and what it holds in memory.
+/// A process with its clock. Nearly every event is one of another process, so what most of them need is small and lies together.
 pub(super) struct Host {
     pub(super) role: Role,
     pub(super) rank: u32,
-    pub(super) machine: Machine,
     pub(super) alive: bool,
     frozen: bool,
-    stalled: Vec<What>,
+    slow_until: Micros,
     offset: Micros,
     /// In a thousand.
     rate: u64,
     tick_at: Option<Micros>,
+    pub(super) machine: Machine,
+    /// Of a trainer.
+    pub(super) computes: Option<Box<Computes>>,
+    pub(super) memory: Box<Memory>,
+}
+
+/// What a process holds besides its machine.
+#[derive(Default)]
+pub(super) struct Memory {
+    stalled: Vec<What>,
     /// Of a server.
     pub(super) state: State,
     pub(super) version: u64,
     /// Of a trainer: the values of each plan.
     pub(super) cache: BTreeMap<u32, Vec<u64>>,
-    pub(super) computes: Option<Computes>,
     pub(super) straggles_until: Micros,
-    slow_until: Micros,
     /// Of the master.
     pub(super) user: User,
     beaten: bool,
@@ -247,7 +254,7 @@ impl World {
             What::Fault(fault) => return self.fault(fault),
             What::Thaw { to } => {
                 self.hosts[to].frozen = false;
-                for what in std::mem::take(&mut self.hosts[to].stalled) {
+                for what in std::mem::take(&mut self.hosts[to].memory.stalled) {
                     self.schedule(0, what);
                 }
                 return;
@@ -264,7 +271,7 @@ impl World {
             return;
         }
         if host.frozen {
-            return host.stalled.push(what);
+            return host.memory.stalled.push(what);
         }
         match what {
             What::Event { event, .. } => self.take(to, event),
@@ -282,7 +289,7 @@ impl World {
                 }
             }
             What::Written { manifest, state, .. } => self.written(to, manifest, state),
-            What::Rest { states, .. } => host.state.extend(states),
+            What::Rest { states, .. } => host.memory.state.extend(states),
             _ => {}
         }
     }
@@ -300,7 +307,7 @@ impl World {
     fn take(&mut self, to: usize, mut event: Event<u64>) {
         if self.mutant == Some(Mutant::AddedTwice)
             && let Event::Received(Message { body: Body::Push { task, number, parts, .. }, .. }) = &mut event
-            && !self.hosts[to].pushes.insert((*task, *number))
+            && !self.hosts[to].memory.pushes.insert((*task, *number))
         {
             *parts = parts
                 .iter()
@@ -343,22 +350,15 @@ impl World {
         let host = Host {
             role,
             rank,
-            machine,
             alive: true,
             frozen: false,
-            stalled: Vec::new(),
+            slow_until: 0,
             offset: if skew == 0 { 0 } else { self.random.below(1 << 40) },
             rate: self.random.range(1000 - skew, 1000 + skew),
             tick_at: None,
-            state: State::new(),
-            version: 0,
-            cache: BTreeMap::new(),
+            machine,
             computes: None,
-            straggles_until: 0,
-            slow_until: 0,
-            user: User::default(),
-            beaten: false,
-            pushes: BTreeSet::new(),
+            memory: Box::default(),
         };
         let to = self.hosts.len();
         self.hosts.push(host);
@@ -397,7 +397,7 @@ impl World {
             }
             Fault::Straggle { rank, time } => {
                 if let Some(&host) = self.current.get(&(Role::Trainer, rank)) {
-                    self.hosts[host].straggles_until = until + time;
+                    self.hosts[host].memory.straggles_until = until + time;
                 }
             }
             Fault::Damage { rank } => {
@@ -456,10 +456,10 @@ impl World {
         let faulty = self.now < self.scenario.faults_end;
         let source = &mut self.hosts[from];
         if self.mutant == Some(Mutant::OneHeartbeat) && matches!(message.body, Body::Heartbeat { .. }) {
-            if source.beaten {
+            if source.memory.beaten {
                 return;
             }
-            source.beaten = true;
+            source.memory.beaten = true;
         }
         let source = (source.role, source.rank);
         if self.cuts.iter().any(|&(ends, until)| self.now < until && ends == (source, target))
