@@ -7,6 +7,7 @@ use super::world::{Computes, What, World};
 use crate::machine::{Effect, End, Event, Reader, Restoration, Update, Warning, Writing};
 use crate::message::*;
 use crate::timing::Micros;
+use crate::tree::{self, Node};
 use std::sync::Arc;
 
 impl World {
@@ -110,16 +111,6 @@ impl World {
         if self.now < host.memory.straggles_until {
             time *= 20;
         }
-        let mut request = Request {
-            plan: task.plan,
-            header: task.header,
-            leaves: vec![0; task.leaves as usize],
-            pass: 0,
-            batch: 0,
-            rows: 0,
-            bytes: 0,
-        };
-        request.leaves[task.run.start as usize..task.run.end as usize].copy_from_slice(&task.rows);
         let batches = &self.scenario.training.batches;
         // The error is one of the rows of the first leaf.
         let of_task = |batch: &&Batch| task.run.start == 0 && batch.request.header == task.header;
@@ -132,10 +123,10 @@ impl World {
             _ => {}
         }
         let pieces = &self.scenario.training.plans[task.plan as usize].pieces;
-        let mut parts = model::parts(&request, pieces, values, task.run);
-        let results = crate::tree::nodes_of(task.run, task.leaves)
-            .map(|node| (node, model::result(&request, values, node)))
-            .collect();
+        let leaves = model::Leaves::new((task.plan, task.header), values, task.run.start, &task.rows);
+        let nodes: Vec<Node> = tree::nodes_of(task.run, task.leaves).collect();
+        let mut parts = leaves.parts(pieces, &nodes);
+        let results = nodes.iter().map(|&node| (node, leaves.result(node))).collect();
         // The sums are there one after the other.
         if parts.len() < 100 {
             let middle = pieces[pieces.len() / 2].id;
@@ -156,22 +147,20 @@ impl World {
             .filter(|&(id, _)| pieces.binary_search_by_key(id, |piece| piece.id).is_ok());
         let since = reader.wanted.have;
         let unchanged = since.is_some_and(|since| own.clone().all(|(_, &(_, changed))| changed <= since));
-        let parts: Vec<u64> = if unchanged {
-            vec![model::UNCHANGED]
-        } else {
-            // Of a few pieces, the last one goes by itself.
-            let mut pieces: Vec<_> = own.map(|(&piece, &(value, _))| (piece, value)).collect();
-            let last = if (2..100).contains(&pieces.len()) { pieces.pop() } else { None };
-            let last = last.map(|(piece, value)| model::value(piece, value));
-            [model::values(pieces.into_iter())].into_iter().chain(last).collect()
-        };
-        // Each goes when it is read.
-        let mut delay = 0;
-        for (k, &values) in parts.iter().enumerate() {
+        let pieces = if unchanged { 0 } else { own.clone().count() };
+        let mut own = own.map(|(&piece, &(value, _))| (piece, value));
+        // Each part goes when it is read.
+        let mut delay = self.random.below(300);
+        // Of a few pieces, the last one goes by itself.
+        if (2..100).contains(&pieces) {
+            let values = model::values(own.by_ref().take(pieces - 1));
+            let last = own.next().map_or(0, |(piece, value)| model::value(piece, value));
+            self.later(at, delay, Event::Values { reader: reader.clone(), part: [0, 2], values });
             delay += self.random.below(300);
-            let part = [k as u32, parts.len() as u32];
-            self.later(at, delay, Event::Values { reader: reader.clone(), part, values });
+            return self.later(at, delay, Event::Values { reader, part: [1, 2], values: last });
         }
+        let values = if unchanged { model::UNCHANGED } else { model::values(own) };
+        self.later(at, delay, Event::Values { reader, part: [0, 1], values });
     }
 
     fn apply(

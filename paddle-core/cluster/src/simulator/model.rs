@@ -7,7 +7,6 @@ use crate::machine::{Entry, Update};
 use crate::message::{Part, Piece, Plan, Request};
 use crate::retry::mix;
 use crate::tree::{self, Node};
-use std::collections::BTreeMap;
 
 /// What stands for values that a reader has already.
 pub(crate) const UNCHANGED: u64 = 0;
@@ -31,50 +30,61 @@ pub(crate) fn value(piece: u32, state: u64) -> u64 {
     hash(&[2, u64::from(piece), state]) >> 8
 }
 
-fn leaf(request: &Request<u64>, values: u64, leaf: u32) -> u64 {
-    hash(&[
-        3,
-        u64::from(request.plan),
-        request.header,
-        u64::from(leaf),
-        request.leaves[leaf as usize],
-        values,
-    ])
+/// Leaves next to each other, each a hash of all that its gradients and results are computed from.
+pub(crate) struct Leaves {
+    start: u32,
+    hashes: Vec<u64>,
 }
 
-/// The sum of a piece's gradient over a node.
-pub(crate) fn gradient(request: &Request<u64>, values: u64, piece: u32, node: Node) -> u64 {
-    let mut lookup = |node: Node| {
-        (node.leaves() == 1).then(|| hash(&[4, u64::from(piece), leaf(request, values, node.start)]))
+impl Leaves {
+    /// Of a plan, with a header and the values of all pieces; from a leaf on, with their rows.
+    pub(crate) fn new((plan, header): (u32, u64), values: u64, start: u32, rows: &[u64]) -> Self {
+        let leaf = |(leaf, &row)| hash(&[3, u64::from(plan), header, leaf, row, values]);
+        Self { start, hashes: (u64::from(start)..).zip(rows).map(leaf).collect() }
+    }
+
+    /// The hash of a node that is a leaf.
+    fn leaf(&self, node: Node) -> Option<u64> {
+        (node.leaves() == 1).then(|| self.hashes[(node.start - self.start) as usize])
+    }
+
+    /// The sum of a piece's gradient over a node.
+    pub(crate) fn gradient(&self, piece: u32, node: Node) -> u64 {
+        let mut lookup = |node: Node| Some(hash(&[4, u64::from(piece), self.leaf(node)?]));
+        tree::fold_node(node, &mut lookup, &mut add).unwrap_or(0)
+    }
+
+    /// What a trainer finds out over a node.
+    pub(crate) fn result(&self, node: Node) -> u64 {
+        let mut lookup = |node: Node| Some(hash(&[5, self.leaf(node)?]));
+        tree::fold_node(node, &mut lookup, &mut add).unwrap_or(0)
+    }
+
+    /// All sums of these pieces over these nodes.
+    pub(crate) fn parts(&self, pieces: &[Piece], nodes: &[Node]) -> Vec<Part<u64>> {
+        let of_piece = |piece: &Piece| {
+            let id = piece.id;
+            nodes.iter().map(move |&node| Part { piece: id, node, sum: self.gradient(id, node) })
+        };
+        pieces.iter().flat_map(of_piece).collect()
+    }
+}
+
+/// The sum of nodes that are all of a tree, in order. None if one is missing, or one too many.
+fn sum_of(leaves: u32, nodes: &[(Node, u64)]) -> Option<u64> {
+    let mut rest = nodes;
+    let next = |node: Node| {
+        let (&(_, sum), behind) = rest.split_first().filter(|((next, _), _)| *next == node)?;
+        rest = behind;
+        Some(sum)
     };
-    tree::fold_node(node, &mut lookup, &mut add).unwrap_or(0)
-}
-
-/// What a trainer finds out over a node.
-pub(crate) fn result(request: &Request<u64>, values: u64, node: Node) -> u64 {
-    let mut lookup = |node: Node| (node.leaves() == 1).then(|| hash(&[5, leaf(request, values, node.start)]));
-    tree::fold_node(node, &mut lookup, &mut add).unwrap_or(0)
+    let sum = tree::fold(leaves, next, add);
+    sum.filter(|_| rest.is_empty())
 }
 
 /// What the user's loop makes of the results.
 pub(crate) fn cost(leaves: u32, results: &[(Node, u64)]) -> Option<u64> {
-    let results: BTreeMap<Node, u64> = results.iter().copied().collect();
-    tree::fold(leaves, |node| results.get(&node).copied(), add)
-}
-
-/// All sums of a trainer's run.
-pub(crate) fn parts(request: &Request<u64>, pieces: &[Piece], values: u64, run: Node) -> Vec<Part<u64>> {
-    let leaves = u32::try_from(request.leaves.len()).unwrap_or(0);
-    let nodes: Vec<Node> = tree::nodes_of(run, leaves).collect();
-    let mut parts = Vec::new();
-    for piece in pieces {
-        parts.extend(nodes.iter().map(|&node| Part {
-            piece: piece.id,
-            node,
-            sum: gradient(request, values, piece.id, node),
-        }));
-    }
-    parts
+    sum_of(leaves, results)
 }
 
 /// What a server finds out about its pieces' sums for all servers.
@@ -99,8 +109,7 @@ pub(crate) fn updated(
 
 /// The sum that a server makes of a cover.
 pub(crate) fn sum(leaves: u32, update: &Update<u64>) -> Option<u64> {
-    let sums: BTreeMap<Node, u64> = update.cover.iter().copied().collect();
-    tree::fold(leaves, |node| sums.get(&node).copied(), add)
+    sum_of(leaves, &update.cover)
 }
 
 /// What the user's loop does with a batch.
@@ -167,26 +176,27 @@ impl Training {
         let mut states: Vec<u64> = self.pieces.iter().map(|&(state, _)| state).collect();
         let mut reference = Reference { states: vec![states.clone()], ..Reference::default() };
         for Batch { request, .. } in self.batches.iter().filter(|batch| batch.kind == Kind::Normal) {
-            let leaves = u32::try_from(request.leaves.len()).unwrap_or(0);
-            let all = Node::new(0, leaves);
+            let all = Node::new(0, u32::try_from(request.leaves.len()).unwrap_or(0));
             let values = self.values(request.plan, &states);
             let plan = &self.plans[request.plan as usize];
-            let sum = |piece: &Piece| gradient(request, values, piece.id, all);
+            let leaves = Leaves::new((request.plan, request.header), values, 0, &request.leaves);
+            let sums: Vec<(&Piece, u64)> =
+                plan.pieces.iter().map(|piece| (piece, leaves.gradient(piece.id, all))).collect();
             let measure = |server: u32| {
-                let own = plan.pieces.iter().filter(|piece| piece.server == server);
-                measure(own.map(|piece| (piece.id, sum(piece))))
+                let own = sums.iter().filter(|(piece, _)| piece.server == server);
+                measure(own.map(|&(piece, sum)| (piece.id, sum)))
             };
             let measures: Vec<u64> = match plan.measures {
                 true => (0..self.servers()).map(measure).collect(),
                 false => Vec::new(),
             };
-            for piece in &plan.pieces {
+            for &(piece, sum) in &sums {
                 let state = &mut states[piece.id as usize];
                 let of = (request.header, request.plan);
-                *state = updated(self.alone, *state, of, sum(piece), &measures);
+                *state = updated(self.alone, *state, of, sum, &measures);
             }
             reference.states.push(states.clone());
-            reference.costs.push(result(request, values, all));
+            reference.costs.push(leaves.result(all));
             let Request { plan, pass, batch, rows, .. } = *request;
             reference.log.push(Entry { version: reference.log.len() as u64, plan, pass, batch, rows });
         }
