@@ -6,6 +6,7 @@ use crate::planted::{Bug, planted};
 use crate::retry::Questions;
 use crate::timing::{Micros, Timing};
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 /// The parts of a server's values are no more than these, whatever it says.
 const MOST_PARTS: u32 = 1 << 20;
@@ -24,30 +25,37 @@ pub(crate) struct Pull<P> {
     questions: Questions,
 }
 
-/// What has come of a server: which parts. What is in them is for whoever asks.
+/// What has come of a server: which parts. What is in them is for whoever asks. A trainer has many of these and needs one at a time, so
+/// they are small.
 #[derive(Clone, Debug)]
 struct Parts {
     process: Process,
     /// How many there are. None before the first one has come.
-    count: Option<u32>,
+    count: Option<NonZeroU32>,
     /// How many have come.
     came: u32,
-    /// A bit for each of the first 64 that has come; most answers have no more.
+    /// A bit for each of the first 64 that has come. Most answers have no more.
     first: u64,
-    others: BTreeSet<u32>,
+    others: Option<Box<BTreeSet<u32>>>,
 }
 
 impl Parts {
+    fn new(process: Process) -> Self {
+        Self { process, count: None, came: 0, first: 0, others: None }
+    }
+
     fn has(&self, part: u32) -> bool {
-        if part < u64::BITS { self.first >> part & 1 == 1 } else { self.others.contains(&part) }
+        match part {
+            0..u64::BITS => self.first >> part & 1 == 1,
+            _ => self.others.as_ref().is_some_and(|others| others.contains(&part)),
+        }
     }
 
     fn insert(&mut self, part: u32) {
         self.came += 1;
-        if part < u64::BITS {
-            self.first |= 1 << part;
-        } else {
-            self.others.insert(part);
+        match part {
+            0..u64::BITS => self.first |= 1 << part,
+            _ => drop(self.others.get_or_insert_default().insert(part)),
         }
     }
 }
@@ -72,13 +80,6 @@ impl<P: Clone> Pull<P> {
         effects: &mut Vec<Effect<P>>,
     ) -> Self {
         let seed = message.from.process ^ wanted.version.unwrap_or(0);
-        let parts = |server: &Server<P>| Parts {
-            process: server.process,
-            count: None,
-            came: 0,
-            first: 0,
-            others: BTreeSet::new(),
-        };
         effects.extend(
             servers
                 .iter()
@@ -87,7 +88,7 @@ impl<P: Clone> Pull<P> {
         Self {
             wanted,
             message,
-            servers: servers.iter().map(parts).collect(),
+            servers: servers.iter().map(|server| Parts::new(server.process)).collect(),
             version: 0,
             questions: Questions::new(now, timing, seed, servers.len()),
         }
@@ -104,11 +105,11 @@ impl<P: Clone> Pull<P> {
     ) -> Option<Arrival> {
         let Sender { process, rank, .. } = from;
         let server = self.servers.get_mut(rank as usize).filter(|server| server.process == process)?;
-        let fits = part < of && of <= MOST_PARTS && server.count.is_none_or(|count| count == of);
+        let fits = part < of && of <= MOST_PARTS && server.count.is_none_or(|count| count.get() == of);
         if wanted != self.wanted || !fits || server.has(part) && !planted(Bug::PartTwice) {
             return None;
         }
-        server.count = Some(of);
+        server.count = NonZeroU32::new(of);
         server.insert(part);
         self.version = self.version.max(version);
         let is_last = server.came >= of;

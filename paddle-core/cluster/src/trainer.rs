@@ -24,6 +24,8 @@ enum Key {
 
 #[derive(Clone, Debug)]
 struct Job<P> {
+    /// That of the task, which everything that comes is compared with.
+    number: u64,
     task: Arc<Task<P>>,
     plan: Arc<Plan<P>>,
     stage: Stage<P>,
@@ -124,7 +126,7 @@ impl<P: Clone> Trainer<P> {
                 Heard::Anew(body) => {
                     // A task for it as what it is now may have come before it was told that it is that. It comes again.
                     if let Some(job) = &self.job {
-                        self.latest = job.task.number.checked_sub(1);
+                        self.latest = job.number.checked_sub(1);
                     }
                     self.drop_job(effects);
                     self.have.clear();
@@ -162,13 +164,13 @@ impl<P: Clone> Trainer<P> {
     }
 
     fn has(&self, task: u64) -> bool {
-        self.job.as_ref().is_some_and(|job| job.task.number == task)
+        self.job.as_ref().is_some_and(|job| job.number == task)
     }
 
     fn drop_job(&mut self, effects: &mut Vec<Effect<P>>) {
         self.outbox.clear();
         if let Some(job) = self.job.take() {
-            effects.push(Effect::Cancel(job.task.number));
+            effects.push(Effect::Cancel(job.number));
         }
     }
 
@@ -201,7 +203,7 @@ impl<P: Clone> Trainer<P> {
         let message = self.member.message(Body::Pull(wanted));
         let pull = Pull::new(now, self.timing, wanted, &task.servers, message, effects);
         effects.push(Effect::Compute { task: task.clone(), have: wanted.have });
-        self.job = Some(Job { task, plan, stage: Stage::Computing { pull, pushes: 0 } });
+        self.job = Some(Job { number: task.number, task, plan, stage: Stage::Computing { pull, pushes: 0 } });
     }
 
     fn values(
@@ -212,10 +214,10 @@ impl<P: Clone> Trainer<P> {
         values: P,
         effects: &mut Vec<Effect<P>>,
     ) {
-        let Some(Job { task, stage: Stage::Computing { pull, .. }, .. }) = &mut self.job else { return };
+        let Some(Job { number, stage: Stage::Computing { pull, .. }, .. }) = &mut self.job else { return };
         let arrived = pull.answered(now, from, wanted, version, part);
         let Some(Arrival { is_last, is_all }) = arrived else { return };
-        effects.push(Effect::Arrived { task: task.number, server: from.rank, values, is_last });
+        effects.push(Effect::Arrived { task: *number, server: from.rank, values, is_last });
         // What is current differs from server to server, so there is no one version to compare with later.
         if is_all && wanted.version.is_some() {
             self.have.insert(wanted.plan, pull.version());
@@ -224,7 +226,7 @@ impl<P: Clone> Trainer<P> {
 
     /// Sends sums to the servers of their pieces.
     fn sums(&mut self, now: Micros, task: u64, parts: Vec<Part<P>>, effects: &mut Vec<Effect<P>>) {
-        let Some(job) = self.job.as_mut().filter(|job| job.task.number == task) else { return };
+        let Some(job) = self.job.as_mut().filter(|job| job.number == task) else { return };
         let Stage::Computing { pushes, .. } = &mut job.stage else { return };
         let number = *pushes;
         *pushes = pushes.saturating_add(1);
@@ -270,7 +272,7 @@ impl<P: Clone> Trainer<P> {
     }
 
     fn computed(&mut self, now: Micros, task: u64, results: Vec<(Node, P)>, effects: &mut Vec<Effect<P>>) {
-        let Some(job) = self.job.as_mut().filter(|job| job.task.number == task) else { return };
+        let Some(job) = self.job.as_mut().filter(|job| job.number == task) else { return };
         let Stage::Computing { .. } = job.stage else { return };
         job.stage = Stage::Pushing { results };
         self.report_if_pushed(now, effects);
@@ -291,12 +293,12 @@ impl<P: Clone> Trainer<P> {
             return;
         }
         let Stage::Pushing { results } = std::mem::replace(&mut job.stage, Stage::Reporting) else { return };
-        let message = self.member.message(Body::Computed { task: job.task.number, results });
+        let message = self.member.message(Body::Computed { task: job.number, results });
         self.outbox.post(now, Key::Report, To::Master, message, effects);
     }
 
     fn failed(&mut self, now: Micros, task: u64, error: P, effects: &mut Vec<Effect<P>>) {
-        let Some(job) = self.job.as_mut().filter(|job| job.task.number == task) else { return };
+        let Some(job) = self.job.as_mut().filter(|job| job.number == task) else { return };
         let Stage::Computing { .. } = job.stage else { return };
         job.stage = Stage::Reporting;
         self.outbox.clear();

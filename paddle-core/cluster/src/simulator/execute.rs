@@ -27,7 +27,8 @@ impl World {
             Effect::Compute { task, have } => {
                 let values = vec![(0, false); task.servers.len()];
                 let (delta, missing) = (have.is_some(), values.len());
-                self.hosts[at].computes = Some(Box::new(Computes { task, delta, values, missing }));
+                self.hosts[at].computes =
+                    Some(Box::new(Computes { number: task.number, task, delta, values, missing }));
             }
             Effect::Arrived { task, server, values, is_last } => {
                 self.arrived(at, task, server, values, is_last);
@@ -81,7 +82,7 @@ impl World {
     /// Values for the task that a trainer computes have come. It is computed when all are there.
     fn arrived(&mut self, at: usize, task: u64, server: u32, values: u64, is_last: bool) {
         let computes = self.hosts[at].computes.as_mut();
-        let Some(computes) = computes.filter(|computes| computes.task.number == task) else {
+        let Some(computes) = computes.filter(|computes| computes.number == task) else {
             return self.checks.fail(self.now, format!("values come for task {task}, which is not computed"));
         };
         let (sum, all) = &mut computes.values[server as usize];

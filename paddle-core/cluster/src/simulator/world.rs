@@ -62,6 +62,7 @@ pub(super) enum Machine {
 
 /// A task that waits for values.
 pub(super) struct Computes {
+    pub(super) number: u64,
     pub(super) task: Arc<Task<u64>>,
     /// Whether what is unchanged does not come.
     pub(super) delta: bool,
