@@ -199,9 +199,11 @@ pub(crate) struct Questions {
     /// How many have no answer.
     open: usize,
     /// A tree in one array. First come the times of the questions, [`NEVER`] if one is answered; behind them the earliest of each
-    /// [`WIDTH`] of them, then the earliest of each of these, and so on to a single one. Most changes leave the earliest of a few as it is,
+    /// [`WIDTH`] of them, then the earliest of each of these, and so on to a single group. Most changes leave the earliest of a few as it is,
     /// and go no further.
     due: Vec<Micros>,
+    /// The earliest of all, which is asked for all the time.
+    first: Micros,
 }
 
 const NEVER: Micros = Micros::MAX;
@@ -209,7 +211,7 @@ const NEVER: Micros = Micros::MAX;
 /// So many times lie next to each other in memory.
 const WIDTH: usize = 8;
 
-/// The length of a row of the tree with so many times. Every row but the last fills its groups.
+/// The length of a row of the tree with so many times: its groups are full. The last row is one group.
 const fn row(times: usize) -> usize {
     if times == 0 { WIDTH } else { times.next_multiple_of(WIDTH) }
 }
@@ -220,7 +222,7 @@ impl Questions {
         let mut pauses = Pauses { timing, seed };
         let first = pauses.first();
         let due = (0..count).map(|_| pauses.end(now, first).min(NEVER - 1)).collect();
-        let mut questions = Self { pauses, tries: vec![0; count], open: count, due };
+        let mut questions = Self { pauses, tries: vec![0; count], open: count, due, first: NEVER };
         questions.grow_tree();
         questions
     }
@@ -231,14 +233,14 @@ impl Questions {
         let (mut start, mut length) = (0, row(self.tries.len()));
         loop {
             self.due.resize(start + length, NEVER);
+            if length == WIDTH {
+                self.first = self.earliest(start);
+                return;
+            }
             for group in (start..start + length).step_by(WIDTH) {
                 self.due.push(self.earliest(group));
             }
-            (start, length) = (start + length, length / WIDTH);
-            if length == 1 {
-                return;
-            }
-            length = row(length);
+            (start, length) = (start + length, row(length / WIDTH));
         }
     }
 
@@ -252,15 +254,15 @@ impl Questions {
         let (mut start, mut length, mut place) = (0, row(self.tries.len()), number);
         loop {
             let earliest = self.earliest(start + place / WIDTH * WIDTH);
-            (start, length, place) = (start + length, length / WIDTH, place / WIDTH);
+            if length == WIDTH {
+                self.first = earliest;
+                return;
+            }
+            (start, length, place) = (start + length, row(length / WIDTH), place / WIDTH);
             if self.due[start + place] == earliest {
                 return;
             }
             self.due[start + place] = earliest;
-            if length == 1 {
-                return;
-            }
-            length = row(length);
         }
     }
 
@@ -313,7 +315,7 @@ impl Questions {
     }
 
     pub(crate) fn deadline(&self) -> Option<Micros> {
-        self.due.last().copied().filter(|&due| due != NEVER)
+        Some(self.first).filter(|&first| first != NEVER)
     }
 }
 
