@@ -19,6 +19,8 @@ pub(crate) struct Pull<P> {
     /// The question, the same for all servers.
     message: Message<P>,
     servers: Vec<Parts>,
+    /// What has come behind the first 64 parts of a server, by its rank.
+    others: BTreeSet<(u32, u32)>,
     /// The newest version among the answers.
     version: u64,
     /// By the rank of the server.
@@ -36,28 +38,6 @@ struct Parts {
     came: u32,
     /// A bit for each of the first 64 that has come. Most answers have no more.
     first: u64,
-    others: Option<Box<BTreeSet<u32>>>,
-}
-
-impl Parts {
-    fn new(process: Process) -> Self {
-        Self { process, count: None, came: 0, first: 0, others: None }
-    }
-
-    fn has(&self, part: u32) -> bool {
-        match part {
-            0..u64::BITS => self.first >> part & 1 == 1,
-            _ => self.others.as_ref().is_some_and(|others| others.contains(&part)),
-        }
-    }
-
-    fn insert(&mut self, part: u32) {
-        self.came += 1;
-        match part {
-            0..u64::BITS => self.first |= 1 << part,
-            _ => drop(self.others.get_or_insert_default().insert(part)),
-        }
-    }
 }
 
 /// A part that has come for the first time.
@@ -80,6 +60,7 @@ impl<P: Clone> Pull<P> {
         effects: &mut Vec<Effect<P>>,
     ) -> Self {
         let seed = message.from.process ^ wanted.version.unwrap_or(0);
+        let parts = |server: &Server<P>| Parts { process: server.process, count: None, came: 0, first: 0 };
         effects.extend(
             servers
                 .iter()
@@ -88,7 +69,8 @@ impl<P: Clone> Pull<P> {
         Self {
             wanted,
             message,
-            servers: servers.iter().map(|server| Parts::new(server.process)).collect(),
+            servers: servers.iter().map(parts).collect(),
+            others: BTreeSet::new(),
             version: 0,
             questions: Questions::new(now, timing, seed, servers.len()),
         }
@@ -106,11 +88,22 @@ impl<P: Clone> Pull<P> {
         let Sender { process, rank, .. } = from;
         let server = self.servers.get_mut(rank as usize).filter(|server| server.process == process)?;
         let fits = part < of && of <= MOST_PARTS && server.count.is_none_or(|count| count.get() == of);
-        if wanted != self.wanted || !fits || server.has(part) && !planted(Bug::PartTwice) {
+        if wanted != self.wanted || !fits {
+            return None;
+        }
+        let is_new = match part {
+            0..u64::BITS => {
+                let before = server.first;
+                server.first |= 1 << part;
+                server.first != before
+            }
+            _ => self.others.insert((rank, part)),
+        };
+        if !is_new && !planted(Bug::PartTwice) {
             return None;
         }
         server.count = NonZeroU32::new(of);
-        server.insert(part);
+        server.came += 1;
         self.version = self.version.max(version);
         let is_last = server.came >= of;
         // Whoever has sent a part sends the others, too, unless they are lost.
@@ -141,5 +134,37 @@ impl<P: Clone> Pull<P> {
 
     pub(crate) fn deadline(&self) -> Option<Micros> {
         self.questions.deadline()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Body, Epoch, Incarnation, Role};
+
+    #[test]
+    fn each_part_counts_once_in_any_order() {
+        let sender =
+            |role, rank, process| Sender { role, rank, process, incarnation: Incarnation::default() };
+        let wanted = Wanted { plan: 0, version: None, have: None };
+        let from = sender(Role::Trainer, 0, 9);
+        let question = Message { epoch: Epoch::default(), from, body: Body::<u64>::Pull(wanted) };
+        let servers = [1, 2].map(|process| Server { process, address: 0 });
+        let mut pull = Pull::new(0, Timing::default(), wanted, &servers, question, &mut Vec::new());
+        let mut came = |rank: u32, part| {
+            let from = sender(Role::Server, rank, u64::from(rank) + 1);
+            pull.answered(0, from, wanted, 0, part).map(|arrival| (arrival.is_last, arrival.is_all))
+        };
+        for part in (1..200).rev() {
+            assert_eq!(came(0, [part, 200]), Some((false, false)));
+            assert_eq!(came(0, [part, 200]), None);
+        }
+        // The same parts of another server are others, and what does not fit is none.
+        assert_eq!(came(1, [70, 71]), Some((false, false)));
+        assert_eq!(came(0, [0, 201]), None);
+        assert_eq!(came(0, [200, 200]), None);
+        assert_eq!(came(0, [0, 200]), Some((true, false)));
+        let last = (0..70).map(|part| came(1, [part, 71])).last();
+        assert_eq!(last, Some(Some((true, true))));
     }
 }
