@@ -1,10 +1,11 @@
 //! The program, its operators, passes, plan and executor.
 //!
-//! What compiles models to programs needs no plan and no reading of them: so `plan`, and all of `convert` but what writes our own dialect, are
-//! features, which are there by default.
+//! What compiles models to programs needs no plan and no reading of them, and what runs programs needs no layers: so `layers`, `plan`, and all
+//! of `convert` but what writes our own dialect, are features, which are there by default.
 #![forbid(unsafe_code)]
 
 pub mod convert;
+#[cfg(feature = "layers")]
 pub mod layers;
 pub mod memory;
 pub mod model_files;

@@ -65,6 +65,7 @@ impl Operation for Accuracy {
         Some(Form::Quotient([operator.outputs[1], operator.outputs[2]]))
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let case = |rows, k: i64, label: &[i64]| {
             let top =

@@ -33,6 +33,7 @@ impl Operation for Assign {
         Ok(vec![Some(g.grad(0)?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         vec![Sample::of(Assign).rows(3, &[2]), Sample::of(Assign).dense(&[])]
     }

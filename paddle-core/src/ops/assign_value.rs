@@ -56,6 +56,7 @@ impl Operation for AssignValue {
         Ok(vec![self.ty.clone()])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |values: &[Number], dtype, dims: &[i64]| {
             let ty = Type::new(dtype, dims.iter().copied());

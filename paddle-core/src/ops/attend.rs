@@ -248,6 +248,7 @@ impl Operation for Attend {
         Ok(grads)
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         cases().iter().map(|case| case.masked(case.operands(Sample::of(case.attend)))).collect()
     }
@@ -297,6 +298,7 @@ impl Operation for AttendGrad {
         Ok(grads.into_iter().chain(self.of_mask.then_some(scores)).collect())
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |case: &Case| {
             let Attend { scale, kept, masked, heads_last } = case.attend;

@@ -87,6 +87,7 @@ impl Operation for Auc {
         Ok(vec![Type::scalar(DType::F64)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let case = |slide_steps, rows, width: i64, counts: &[i64]| {
             let predict =

@@ -204,6 +204,7 @@ impl Operation for BatchNorm {
         Ok(moved)
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let cases = |(is_test, momentum)| {
             let op = BatchNorm { epsilon: 1e-3, momentum, is_test };
@@ -259,6 +260,7 @@ impl Operation for BatchNormGrad {
         Ok(vec![cx.ty(0).clone(), channels.clone(), channels])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let cases = |is_test| {
             let op = || Sample::of(BatchNormGrad { is_test });

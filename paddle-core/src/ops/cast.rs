@@ -48,6 +48,7 @@ impl Operation for Cast {
         if self.dtype.is_float() { Linear::In(&[0]) } else { Linear::No }
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let all = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
         let pairs = all.into_iter().flat_map(|from| all.map(|to| (from, to)));

@@ -163,6 +163,7 @@ impl Operation for ChunkEval {
         Ok(vec![Type::new(DType::I64, [3])])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |op: ChunkEval, lengths: &[usize], dims: &[i64]| {
             let tags = op.tags() as f64;

@@ -88,6 +88,7 @@ impl Operation for Concat {
         usize::try_from(self.axis).ok().map(Form::Concatenation)
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = |axis| Sample::of(Concat { axis });
         vec![
@@ -151,6 +152,7 @@ impl Operation for Split {
         Ok(vec![Some(g.emit(Concat { axis: self.axis }, &parts)?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = |axis, sections: &[i64]| {
             Sample::of(Split { axis, sections: sections.iter().copied().map(Dim::from).collect() })

@@ -72,6 +72,7 @@ impl Operation for Contract {
         Some(Form::Contraction(Contraction { factors: [0, 1].map(factor) }))
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = || Sample::of(Contract);
         vec![

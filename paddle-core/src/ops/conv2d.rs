@@ -139,6 +139,7 @@ impl Operation for Conv2d {
         Ok(grads)
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         cases(Sample::of, |sample, _| sample)
     }
@@ -234,6 +235,7 @@ impl Operation for Conv2dGrad {
         Some(products_of_windows(program, operator.inputs[2], operator.inputs[1]))
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         Self::prototypes()
             .iter()

@@ -150,6 +150,7 @@ impl Operation for Conv2dTranspose {
         Ok(vec![of_input, of_filter])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let plain = Conv2dTranspose::PLAIN;
         let strided = Conv2dTranspose { strides: [2, 3], ..plain };

@@ -40,6 +40,7 @@ impl Operation for CrfDecoding {
         label_chains::best(c, emission, transition)
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |lengths: &[usize], labels: i64| {
             Sample::of(CrfDecoding).sequences(lengths, &[labels]).dense(&[labels + 2, labels])

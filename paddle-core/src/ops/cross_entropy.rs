@@ -65,6 +65,7 @@ impl Operation for CrossEntropy {
         Ok(vec![Some(g.emit(op, &[x, label, grad])?), None])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |soft_label, ignore_index, rows, classes: i64| {
             let op = CrossEntropy { soft_label, ignore_index };

@@ -44,6 +44,7 @@ impl Operation for CumSum {
         Ok(vec![Some(g.emit(CumSum { reverse: !self.reverse, ..*self }, &[grad])?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = |axis, exclusive, reverse| Sample::of(CumSum { axis, exclusive, reverse });
         vec![

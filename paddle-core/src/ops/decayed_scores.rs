@@ -82,6 +82,7 @@ impl Operation for DecayedScores {
         decayed::decayed(c, self, boxes, scores)
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let plain = DecayedScores {
             score_threshold: 0.1,

@@ -147,6 +147,7 @@ impl Operation for Dropout {
         row_numbers::drawn(operator, 1)
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let cases = |dropout_implementation| {
             let op = move |dropout_prob, path: &str| {
@@ -190,6 +191,7 @@ impl Operation for DropoutGrad {
         Ok(vec![cx.ty(1).clone()])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = |dropout_implementation| {
             let op = DropoutGrad { dropout_prob: 0.25, dropout_implementation };

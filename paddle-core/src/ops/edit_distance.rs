@@ -41,6 +41,7 @@ impl Operation for EditDistance {
         Ok(vec![Type { dtype: DType::F32, rows: Some(rows), dims: vec![Dim::from(1)] }])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |hypotheses: &[usize], references: &[usize], dims: &[i64]| {
             let hypotheses =

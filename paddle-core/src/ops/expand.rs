@@ -79,6 +79,7 @@ impl Operation for Expand {
         }
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = |axes: &[i64], keep_dim| Sample::of(Expand { axes: axes.to_vec(), keep_dim });
         vec![
@@ -124,6 +125,7 @@ impl Operation for Size {
         if counts_rows { OfShards::Sum } else { OfShards::Same }
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         vec![
             Sample::of(Size { axes: Vec::new() }).rows(3, &[4]),

@@ -52,6 +52,7 @@ impl Operation for Fill {
         Ok(vec![self.ty.clone()])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         vec![
             Sample::of(Fill { value: Number::Float(0.1), ty: Type::new(DType::F32, [2, 3]) }),

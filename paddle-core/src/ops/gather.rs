@@ -75,6 +75,7 @@ impl Operation for Gather {
         Ok(vec![Some(g.emit(GatherGrad(*self), &inputs)?), None])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = |axis| Sample::of(Gather { axis });
         let ids = |sample: Sample, below: i64| sample.dtype(DType::I64).within(0.0, below as f64);
@@ -112,6 +113,7 @@ impl Operation for GatherGrad {
         Ok(vec![cx.ty(0).clone()])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let ids = |sample: Sample, below: i64| sample.dtype(DType::I64).within(0.0, below as f64);
         let op = |axis| Sample::of(GatherGrad(Gather { axis }));

@@ -70,6 +70,7 @@ impl Operation for GatherNd {
         Ok(vec![Some(g.emit(ScatterNdAdd, &[zeros, index, grad])?), None])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let case = |x: &[i64], rows: Option<usize>, index: &[i64]| {
             let sample = Sample::of(GatherNd).dense(x);
@@ -116,6 +117,7 @@ impl Operation for ScatterNdAdd {
         Ok(vec![Some(grad), None, of_updates])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = |x: &[i64]| Sample::of(ScatterNdAdd).dense(x);
         let positions = |sample: Sample| sample.dtype(DType::I64).within(0.0, 2.0);

@@ -88,6 +88,7 @@ impl Operation for GroupNorm {
         Ok(grads.into_iter().map(Some).collect())
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = |groups| Sample::of(GroupNorm { epsilon: 0.1, groups });
         let with = |sample: Sample, channels: i64| sample.dense(&[channels]).dense(&[channels]);
@@ -133,6 +134,7 @@ impl Operation for GroupNormGrad {
         Ok(vec![cx.ty(0).clone(), scale.clone(), scale])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = |groups| Sample::of(GroupNormGrad(GroupNorm { epsilon: 1e-3, groups }));
         let with = |sample: Sample, dims: &[i64], mean: &[i64], channels: i64| {

@@ -250,6 +250,7 @@ impl Operation for Interpolate {
         Ok(vec![Some(g.emit(InterpolateGrad(self.clone()), &inputs)?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         cases(Sample::of, |sample, _| sample)
     }
@@ -287,6 +288,7 @@ impl Operation for InterpolateGrad {
         Ok(vec![cx.ty(0).clone()])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         cases(|op| Sample::of(InterpolateGrad(op)), |sample, output| sample.like(output))
     }

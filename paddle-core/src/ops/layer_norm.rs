@@ -98,6 +98,7 @@ impl Operation for LayerNorm {
         Ok(grads.into_iter().map(Some).collect())
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = |begin_norm_axis| Sample::of(LayerNorm { epsilon: 0.1, begin_norm_axis });
         vec![
@@ -142,6 +143,7 @@ impl Operation for LayerNormGrad {
         Ok(vec![cx.ty(0).clone(), scale.clone(), scale])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = |begin_norm_axis| Sample::of(LayerNormGrad(LayerNorm { epsilon: 1e-3, begin_norm_axis }));
         let with = |sample: Sample, scale: i64, mean: &[i64], dims: &[i64]| {

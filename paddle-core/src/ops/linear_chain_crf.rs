@@ -98,6 +98,7 @@ impl Operation for LinearChainCrf {
         label_chains::cost(c, inputs)
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |lengths: &[usize], labels: i64, dims: &[i64]| {
             let emission = Sample::of(LinearChainCrf).sequences(lengths, &[labels]);

@@ -77,6 +77,7 @@ impl Operation for LookupTable {
         Ok(vec![None, Some(g.emit(op, &[ids, table, grad])?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |padding_idx, rows, dims: &[i64], table: &[i64]| {
             let ids = Sample::of(LookupTable { padding_idx }).rows(rows, dims).dtype(DType::I64);

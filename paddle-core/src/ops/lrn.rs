@@ -122,6 +122,7 @@ impl Operation for Lrn {
         Ok(vec![Some(g.emit(LrnGrad(*self), &inputs)?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         cases(Sample::of, |sample, _| sample)
     }
@@ -149,6 +150,7 @@ impl Operation for LrnGrad {
         Ok(vec![cx.ty(0).clone()])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         cases(
             |lrn| Sample::of(LrnGrad(lrn)),

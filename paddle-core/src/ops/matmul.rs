@@ -210,6 +210,7 @@ impl Operation for Matmul {
         attend::of_product(operator, before)
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = |trans_x, trans_y| Sample::of(Matmul { trans_x, trans_y });
         vec![

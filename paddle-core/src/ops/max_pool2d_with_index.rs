@@ -76,6 +76,7 @@ impl Operation for MaxPool2dWithIndex {
         Ok(vec![Some(g.emit(Pool2dGrad(self.pool()), &inputs)?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let plain = MaxPool2dWithIndex::of_size([2, 2]);
         let overlapping = MaxPool2dWithIndex { ksize: [3, 2], strides: [1, 1], ..plain };

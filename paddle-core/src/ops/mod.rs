@@ -11,6 +11,8 @@
 #[macro_use]
 mod definition;
 
+// Without layers, nothing calls some of them.
+#[cfg_attr(not(feature = "layers"), allow(dead_code))]
 pub(crate) mod compositions;
 mod rules;
 
@@ -232,6 +234,7 @@ macro_rules! operators {
             }
 
             /// Every operator's samples.
+            #[inline]
             pub fn samples() -> Vec<Sample> {
                 let mut samples = Vec::new();
                 $(samples.extend($name::samples());)*

@@ -153,6 +153,7 @@ impl Operation for NonMaxSuppression {
         }
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let plain = NonMaxSuppression {
             score_threshold: 0.1,

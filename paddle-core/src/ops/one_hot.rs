@@ -46,6 +46,7 @@ impl Operation for OneHot {
         Ok(vec![out])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |depth: i64, dtype, allow_out_of_range| {
             Sample::of(OneHot { depth: Dim::from(depth), dtype, allow_out_of_range })

@@ -104,6 +104,7 @@ impl Operation for Pad {
         Ok(vec![Some(g.emit(part, &[grad])?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = |paddings: &[i64]| Sample::of(Pad { paddings: paddings.into(), pad_value: 0.5 });
         vec![

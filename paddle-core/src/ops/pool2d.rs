@@ -180,6 +180,7 @@ impl Operation for Pool2d {
         }
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         cases(Sample::of, |sample, _| sample)
     }
@@ -226,6 +227,7 @@ impl Operation for Pool2dGrad {
         Slot { is_read: slot.is_read && (k != 0 || self.0.pooling_type == PoolKind::Max), ..slot }
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         cases(|pool| Sample::of(Pool2dGrad(pool)), |sample, output| sample.like(output).like(output))
     }

@@ -148,6 +148,7 @@ impl Operation for UniformRandom {
         row_numbers::drawn(operator, 0)
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |path: &str, ty| UniformRandom { min: -0.5, max: 0.5, fan: None, path: path.into(), ty };
         let of_rows = |rows, size: i64| {
@@ -193,6 +194,7 @@ impl Operation for GaussianRandom {
         row_numbers::drawn(operator, 0)
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |path: &str, ty| GaussianRandom { mean: 1.0, std: 2.0, fan: None, path: path.into(), ty };
         let of_rows = |rows, size: i64| {
@@ -225,6 +227,7 @@ impl Operation for TruncatedGaussianRandom {
         check(cx, &self.ty, [self.mean, self.std], &None)
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let ty = Type::new(DType::F32, [300]);
         vec![Sample::of(TruncatedGaussianRandom { mean: 1.0, std: 2.0, ty })]

@@ -46,6 +46,7 @@ impl Operation for Range {
         }
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of =
             |start, step, dtype, size: i64| Sample::of(Range { start, step, ty: Type::new(dtype, [size]) });

@@ -71,6 +71,7 @@ impl Operation for RankLoss {
         Ok(vec![None, g.sum_to_input(Some(of_left), 1)?, g.sum_to_input(of_right, 2)?])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = || Sample::of(RankLoss);
         vec![

@@ -222,6 +222,7 @@ impl Operation for Reduce {
         }
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let cases = |kind| {
             let op = move |axes: &[i64], keep_dim| Sample::of(Reduce { kind, axes: axes.to_vec(), keep_dim });

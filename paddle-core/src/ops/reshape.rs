@@ -52,6 +52,7 @@ impl Operation for Reshape {
         Ok(vec![Some(g.emit(Reshape { dims }, &[grad])?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = |dims: &[i64]| Sample::of(Reshape { dims: dims.iter().copied().map(Dim::from).collect() });
         vec![op(&[6]).rows(2, &[2, 3]), op(&[]).dense(&[1]), op(&[3, 2]).rows(0, &[6])]

@@ -55,6 +55,7 @@ impl Operation for Scale {
         Some(Form::Affine(Scale { bias: 0.0, ..*self }.into(), self.bias))
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = Scale { scale: -1.5, bias: 0.25 };
         vec![Sample::of(op).rows(3, &[2]), Sample::of(op).dense(&[5]), Sample::of(op).rows(0, &[2])]

@@ -76,6 +76,7 @@ impl Operation for Scatter {
         Ok(grads)
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let case = |x: &[i64], ids: i64| {
             let sample =

@@ -44,6 +44,7 @@ impl Operation for SequenceAlign {
         Ok(vec![Some(g.emit(SequenceAlign, &[grad, x])?), None])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |lengths: &[usize], dims: &[i64]| {
             Sample::of(SequenceAlign).sequences(lengths, dims).sequences(lengths, &[2])

@@ -120,6 +120,7 @@ impl Operation for SequenceAttend {
         Ok(grads.into_iter().map(Some).chain([None]).collect())
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         shapes(SequenceAttend.into()).into_iter().map(|(sample, ..)| sample).collect()
     }
@@ -163,6 +164,7 @@ impl Operation for SequenceAttendGrad {
         Ok([0, 1, 2].map(|input| cx.ty(input).clone()).to_vec())
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |(sample, lead, values): (Sample, Vec<i64>, i64)| {
             let dims: Vec<i64> = lead.iter().copied().chain([values]).collect();

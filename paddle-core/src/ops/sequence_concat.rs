@@ -60,6 +60,7 @@ impl Operation for SequenceConcat {
         Ok(grads.into_iter().map(Some).chain([None]).collect())
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |lengths: [&[usize]; 2], dims: &[i64]| {
             let sums: Vec<usize> = lengths[0].iter().zip(lengths[1]).map(|(x, y)| x + y).collect();

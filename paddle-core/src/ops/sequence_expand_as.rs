@@ -50,6 +50,7 @@ impl Operation for SequenceExpandAs {
         Ok(vec![Some(g.emit(sum, &[grad])?), None])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |lengths: &[usize], dims: &[i64]| {
             let rows = Sample::of(SequenceExpandAs).rows(lengths.len(), dims);

@@ -62,6 +62,7 @@ impl Operation for SequenceGather {
         Ok(vec![Some(g.emit(SequenceGatherGrad, &[x, index, grad])?), None])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |lengths: [&[usize]; 2], dims: [&[i64]; 2], below: f64| {
             let x = Sample::of(SequenceGather).sequences(lengths[0], dims[0]);

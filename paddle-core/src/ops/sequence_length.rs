@@ -32,6 +32,7 @@ impl Operation for SequenceLength {
         Ok(vec![Type { rows: Some(rows), ..Type::scalar(DType::I64) }])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = || Sample::of(SequenceLength);
         vec![

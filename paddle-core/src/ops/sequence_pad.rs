@@ -68,6 +68,7 @@ impl Operation for SequencePad {
         if self.pad_value == 0.0 { Linear::In(&[0]) } else { Linear::No }
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |length: i64, pad_value| Sample::of(SequencePad { length: Dim::from(length), pad_value });
         vec![
@@ -121,6 +122,7 @@ impl Operation for SequenceUnpad {
         Ok(vec![Some(g.emit(SequencePad { length, pad_value: 0.0 }, &[grad])?), None])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |lengths: &[usize], dims: &[i64]| {
             Sample::of(SequenceUnpad).rows(lengths.len(), dims).sequences(lengths, &[])

@@ -112,6 +112,7 @@ impl Operation for SequencePool {
         }
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let cases = |pooltype| {
             let op = move |pad_value| Sample::of(SequencePool { pooltype, pad_value });

@@ -120,6 +120,7 @@ impl Operation for SequenceProduct {
         Ok(vec![Some(of_x), Some(of_y), None])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |lengths: [&[usize]; 2], dims: &[i64], pairs: &[usize], below: f64| {
             let both = Sample::of(SequenceProduct).sequences(lengths[0], dims).sequences(lengths[1], dims);
@@ -179,6 +180,7 @@ impl Operation for SequenceWeigh {
         Ok(vec![Some(of_w), Some(of_y), None, None])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         weighted(SequenceWeigh.into(), |sample, lengths, dims| {
             sample.sequences(lengths[0], &[]).sequences(lengths[1], dims)
@@ -226,6 +228,7 @@ impl Operation for SequenceSpread {
         Ok(vec![Some(of_w), Some(of_x), None, None])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         weighted(SequenceSpread.into(), |sample, lengths, dims| {
             sample.sequences(lengths[0], dims).sequences(lengths[1], &[])

@@ -58,6 +58,7 @@ impl Operation for SequenceReshape {
         Ok(vec![Some(g.emit(SequenceReshape { dims }, &[grad, x])?), None])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |dims: &[i64]| {
             Sample::of(SequenceReshape { dims: dims.iter().copied().map(Dim::from).collect() })

@@ -35,6 +35,7 @@ impl Operation for SequenceReverse {
         Ok(vec![Some(g.emit(SequenceReverse, &[grad])?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = || Sample::of(SequenceReverse);
         vec![

@@ -44,6 +44,7 @@ impl Operation for SequenceSoftmax {
         Ok(vec![Some(g.emit(mul, &[out, difference])?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = || Sample::of(SequenceSoftmax);
         vec![

@@ -45,6 +45,7 @@ impl Operation for SequenceWhere {
         Ok(vec![Type { rows: cx.ty(1).rows, ..Type::scalar(DType::I64) }])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |lengths: [&[usize]; 2], dims: &[i64], (low, high): (f64, f64)| {
             let condition = Sample::of(SequenceWhere).sequences(lengths[0], dims).dtype(DType::Bool);

@@ -84,6 +84,7 @@ impl Operation for SequenceWindow {
         if self.pad_value == 0.0 { Linear::In(&[0]) } else { Linear::No }
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |start, length| Sample::of(SequenceWindow { start, length, pad_value: 0.0 });
         let ids = Sample::of(SequenceWindow { start: 0, length: 2, pad_value: 7.0 });

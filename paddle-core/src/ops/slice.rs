@@ -235,6 +235,7 @@ impl Operation for Slice {
         Ok(vec![Some(g.emit(SliceGrad(self.clone()), &[input, grad])?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = |axes: &[i64], starts: &[i64], ends: &[i64]| {
             Sample::of(Slice::of(axes.into(), starts.into(), ends.into()))

@@ -41,6 +41,7 @@ impl Operation for Softmax {
         Ok(vec![Some(g.emit(SoftmaxGrad, &[out, grad])?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = || Sample::of(Softmax);
         vec![

@@ -82,6 +82,7 @@ impl Operation for SoftmaxWithCrossEntropy {
         Ok(vec![Some(logits), None])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let ids = |sample: Sample, rows, dims: &[i64], classes: i64| {
             sample.rows(rows, dims).dtype(DType::I64).within(0.0, classes as f64)

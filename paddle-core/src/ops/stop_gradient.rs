@@ -33,6 +33,7 @@ impl Operation for StopGradient {
         Ok(vec![cx.ty(0).clone()])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = || Sample::of(StopGradient);
         vec![op().rows(3, &[2]), op().rows(0, &[2]), op().dense(&[])]

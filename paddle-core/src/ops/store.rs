@@ -35,6 +35,7 @@ impl Operation for Store {
         Ok(Vec::new())
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         [&[3, 5][..], &[0, 5], &[1]].map(|dims| Sample::of(Store).dense(dims).dense(dims)).into()
     }

@@ -67,6 +67,7 @@ impl Operation for TakeAlongAxis {
         Ok(vec![Some(g.emit(TakeAlongAxisGrad(*self), &inputs)?), None])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         cases(|axis| Sample::of(TakeAlongAxis { axis }), |sample, _| sample)
     }
@@ -97,6 +98,7 @@ impl Operation for TakeAlongAxisGrad {
         Ok(vec![None, None, Some(g.emit(self.0, &inputs)?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         cases(
             |axis| Sample::of(TakeAlongAxisGrad(TakeAlongAxis { axis })),

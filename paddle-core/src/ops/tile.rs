@@ -70,6 +70,7 @@ impl Operation for Tile {
         Ok(vec![Some(g.emit(sum, &[grad])?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op =
             |times: &[i64]| Sample::of(Tile { repeat_times: times.iter().copied().map(Dim::from).collect() });

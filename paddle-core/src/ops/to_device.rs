@@ -78,6 +78,7 @@ impl Operation for ToDevice {
         Ok(vec![Some(g.emit(ToDevice { device: self.from, from: self.device }, &[grad])?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = || Sample::of(ToDevice { device: 1, from: 0 });
         vec![op().rows(3, &[2]), op().rows(0, &[2]), op().dense(&[])]

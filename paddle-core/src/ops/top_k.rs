@@ -86,6 +86,7 @@ impl Operation for TopK {
         Ok(vec![Some(g.emit(TakeAlongAxisGrad(TakeAlongAxis { axis: self.axis }), &inputs)?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = |k, axis, largest| Sample::of(TopK { k, axis, largest });
         // Elements are far apart, since the order changes where they are equal.

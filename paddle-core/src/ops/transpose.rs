@@ -68,6 +68,7 @@ impl Operation for Transpose {
         attend::of_transpose(operator, before)
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let op = |perm: &[i64]| Sample::of(Transpose { perm: perm.into() });
         vec![

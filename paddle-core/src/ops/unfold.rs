@@ -71,6 +71,7 @@ impl Operation for Unfold {
         Ok(vec![Some(g.emit(UnfoldGrad(*self), &inputs)?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         cases(Sample::of, |sample, _| sample)
     }
@@ -104,6 +105,7 @@ impl Operation for UnfoldGrad {
         Ok(vec![cx.ty(0).clone()])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         cases(|unfold| Sample::of(UnfoldGrad(unfold)), Sample::like)
     }

@@ -273,6 +273,7 @@ impl Operation for Update {
         Ok(Vec::new())
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let variants = [
             Update::Momentum(Momentum {

@@ -134,6 +134,7 @@ impl Operation for UpdateRows {
         Slot { is_changed, is_picked: is_changed, ..slot }
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         // Single precision represents these rates exactly, so no rounding of theirs looks like an error of the step.
         let adam = Adam { beta1: 0.875, beta2: 0.984375, lazy_mode: true, ..Adam::default() };

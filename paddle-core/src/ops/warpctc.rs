@@ -76,6 +76,7 @@ impl Operation for WarpCtc {
         Ok(vec![Some(g.emit(Binary { kind: BinaryKind::Mul }, &[of_losses, grad])?), None])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |blank: i64, lengths: [&[usize]; 2], classes: i64, dims: &[i64]| {
             let logits = Sample::of(WarpCtc { blank }).sequences(lengths[0], &[classes]);

@@ -244,6 +244,7 @@ impl Operation for Binary {
         gelu::combined(operator, before)
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let shapes = |op: Binary| {
             // Samples stay away from the poles of division and from the jumps of the remainder.

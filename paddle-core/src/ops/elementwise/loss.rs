@@ -197,6 +197,7 @@ impl Operation for Loss {
         Ok(vec![g.sum_to_input(Some(dx), 0)?, g.sum_to_input(dy, 1)?])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         Loss::prototypes().into_iter().flat_map(Loss::cases).collect()
     }

@@ -70,6 +70,7 @@ impl Operation for Predicate {
         Ok(vec![cx.ty(0).with_dtype(DType::Bool)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let cases = |op: Predicate| [Sample::of(op).rows(3, &[4]), Sample::of(op).rows(0, &[4])];
         Predicate::prototypes().into_iter().flat_map(cases).collect()

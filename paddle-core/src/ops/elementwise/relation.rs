@@ -98,6 +98,7 @@ impl Operation for Compare {
         Ok(vec![cx.broadcast(0, 1)?.with_dtype(DType::Bool)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         Compare::prototypes().into_iter().map(|op| Sample::of(op).rows(3, &[4]).dense(&[4])).collect()
     }
@@ -114,6 +115,7 @@ impl Operation for Logical {
         Ok(vec![cx.broadcast(0, 1)?])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let case = |op: Logical, dims: &[i64]| {
             Sample::of(op).rows(5, &[2]).dtype(DType::Bool).rows(5, dims).dtype(DType::Bool)
@@ -141,6 +143,7 @@ impl Operation for Not {
         Ok(vec![cx.ty(0).clone()])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         vec![Sample::of(Not).rows(4, &[1]).dtype(DType::Bool)]
     }

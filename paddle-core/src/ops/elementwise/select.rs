@@ -54,6 +54,7 @@ impl Operation for Select {
         Ok(vec![None, g.sum_to_input(dx, 1)?, g.sum_to_input(dy, 2)?])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         let of = |rows, dims: &[i64]| Sample::of(Select).rows(rows, dims).dtype(DType::Bool);
         vec![

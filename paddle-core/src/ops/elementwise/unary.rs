@@ -268,6 +268,7 @@ impl Operation for Unary {
         Ok(vec![Some(g.emit(op, &[saved, grad])?)])
     }
 
+    #[inline]
     fn samples() -> Vec<Sample> {
         Unary::prototypes().into_iter().flat_map(Unary::cases).collect()
     }
