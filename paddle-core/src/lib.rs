@@ -7,6 +7,10 @@
 pub mod convert;
 #[cfg(feature = "layers")]
 pub mod layers;
+// What is left is the tables, as macros: editors are shown what layers there are, whatever a program is built with.
+#[cfg(not(feature = "layers"))]
+#[allow(dead_code, unreachable_pub, unused_imports)]
+mod layers;
 pub mod memory;
 pub mod model_files;
 pub mod ops;

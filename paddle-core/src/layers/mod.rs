@@ -180,21 +180,6 @@ pub enum Build {
 }
 
 impl Layer {
-    /// Every layer of the language.
-    pub fn all() -> impl Iterator<Item = &'static Layer> {
-        Layer::families().flat_map(|(_, layers)| layers)
-    }
-
-    /// The families of layers, with their names.
-    pub fn families() -> impl Iterator<Item = (&'static str, &'static [Layer])> {
-        FAMILIES.iter().copied()
-    }
-
-    /// The layer with this name.
-    pub fn find(name: &str) -> Option<&'static Layer> {
-        Layer::all().find(|layer| layer.name == name)
-    }
-
     /// The argument with this name, if calls give it by name.
     pub fn named(&self, name: &str) -> Option<&'static Argument> {
         self.named.iter().find(|argument| argument.name == name)
@@ -289,4 +274,23 @@ macro_rules! families {
     };
 }
 
+#[cfg(feature = "layers")]
 with_layer_families!(families);
+
+#[cfg(feature = "layers")]
+impl Layer {
+    /// Every layer of the language.
+    pub fn all() -> impl Iterator<Item = &'static Layer> {
+        Layer::families().flat_map(|(_, layers)| layers)
+    }
+
+    /// The families of layers, with their names.
+    pub fn families() -> impl Iterator<Item = (&'static str, &'static [Layer])> {
+        FAMILIES.iter().copied()
+    }
+
+    /// The layer with this name.
+    pub fn find(name: &str) -> Option<&'static Layer> {
+        Layer::all().find(|layer| layer.name == name)
+    }
+}
