@@ -267,6 +267,7 @@ macro_rules! with_layer_families {
     };
 }
 
+#[cfg(feature = "layers")]
 macro_rules! families {
     ($($family:ident $_macro:ident,)*) => {
         /// Every layer of the language, family by family.

@@ -71,7 +71,7 @@ struct Place<T> {
 /// The filters that are asked for while others are multiplied.
 #[derive(Clone, Copy)]
 struct Ahead {
-    /// See [`Filters::ahead`].
+    /// See [`Filters::ahead`]; 0 if there is none.
     distance: isize,
     /// Which of the kernel's calls for the block this is, and of how many. Each asks for an equal part.
     call: [usize; 2],
@@ -173,7 +173,8 @@ impl<T: Float> Correlation<'_, T> {
                     && is_paired(columns, width / V::LANES, V::REGISTERS);
                 let lines = if of_pair { rows.div_ceil(2) } else { rows };
                 let call = [0, lines * columns.div_ceil(at_once)];
-                let mut ahead = Ahead { distance: self.filters.ahead::<T>(block, [first, end]), call };
+                let distance = self.filters.ahead::<T>(block, [first, end]).unwrap_or(0);
+                let mut ahead = Ahead { distance, call };
                 let mut row = 0;
                 while row < rows {
                     let y = down.output(strip[0].start + row);

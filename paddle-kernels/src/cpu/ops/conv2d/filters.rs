@@ -66,10 +66,10 @@ impl Filters {
         self.group().saturating_mul(size_of::<T>()) > NEAR
     }
 
-    /// The distance of the block behind this one, of those from `first` to `end`, which are read again and again; 0 if filters are near.
-    pub(super) fn ahead<T>(&self, block: usize, [first, end]: [usize; 2]) -> isize {
+    /// The distance of the block behind this one, of those from `first` to `end`, which are read again and again; none if filters are near.
+    pub(super) fn ahead<T>(&self, block: usize, [first, end]: [usize; 2]) -> Option<isize> {
         let next = if block + 1 < end { block + 1 } else { first };
-        if self.are_far::<T>() { self.block(next) as isize - self.block(block) as isize } else { 0 }
+        self.are_far::<T>().then(|| self.block(next) as isize - self.block(block) as isize)
     }
 
     /// Where a block of outer channels begins in its group.

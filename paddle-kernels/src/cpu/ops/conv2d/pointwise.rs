@@ -2,12 +2,15 @@
 //! which are read and written where they are.
 #![allow(unsafe_code, reason = "computes with vectors")]
 
+use std::ops::Range;
+
 use paddle_core::memory::OutOfMemory;
 
 use super::Sizes;
+use super::correlate::Stack;
 use super::filters::{Filters, add_parts};
 use super::gradient::parts;
-use super::product::Product;
+use super::product::{Ahead, Product};
 use crate::cpu::epilogue::{Finish, InRegisters};
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
@@ -20,6 +23,12 @@ use crate::team::Team;
 
 /// The most elements of a piece. Their channels stay in the second-level cache for all blocks of filters.
 const COLUMNS: usize = 112;
+/// Elements so many bytes apart are in the same few lines of the first-level cache, which holds fewer than are multiplied at a time.
+const ALIASED: usize = 4096;
+/// The most bytes of a copy of a piece, in which its elements are apart by another distance.
+const COPY_BYTES: usize = 480 * 1024;
+/// About the most neighbours that are multiplied at a time.
+const NEIGHBOURS: usize = 14;
 /// A piece is at least about so many multiply-adds: some microseconds of work.
 const WORK: usize = 1 << 18;
 
@@ -52,15 +61,52 @@ struct Piece<'a, T> {
 impl<T: Float> Work<T> for Piece<'_, T> {
     #[inline(always)]
     unsafe fn run<V: Vector<Element = T>>(self) {
-        let Pointwise { filters, packed, source, images, results, strides, out, ending } = self.of;
-        let [from, first] = self.first;
-        let from = source[from * images.channels + self.group * filters.inner..].as_ptr();
+        let Pointwise { filters, source, images, strides, .. } = self.of;
+        let from = source[self.first[0] * images.channels + self.group * filters.inner..].as_ptr();
+        let distance = strides[1] * images.channels;
+        let depth = filters.inner;
+        let apart = depth + V::LANES;
+        let room = COPY_BYTES / (apart * size_of::<T>());
+        // SAFETY: the elements of a piece are inside of the images, and a copy has room for as many as it is made of.
+        unsafe {
+            if !(distance * size_of::<T>()).is_multiple_of(ALIASED) || room < NEIGHBOURS {
+                return self.columns::<V>(from, distance, 0..self.count);
+            }
+            let mut copy = Stack::<COPY_BYTES>::uninit();
+            let copy = (&raw mut copy).cast::<T>();
+            let mut done = 0;
+            while done < self.count {
+                let columns = done..self.count.min(done + room);
+                for (at, column) in columns.clone().enumerate() {
+                    copy.add(at * apart).copy_from_nonoverlapping(from.add(column * distance), depth);
+                }
+                done = columns.end;
+                self.columns::<V>(copy, apart, columns);
+            }
+        }
+    }
+}
+
+impl<T: Float> Piece<'_, T> {
+    /// Computes the results of some columns of the piece, whose elements begin at `from`.
+    ///
+    /// # Safety
+    /// The elements are there; the machine has the instruction set of `V`.
+    #[inline(always)]
+    unsafe fn columns<V: Vector<Element = T>>(&self, from: *const T, distance: usize, columns: Range<usize>) {
+        let Pointwise { filters, packed, images, results, strides, out, ending, .. } = self.of;
         let channel = self.group * filters.outer;
-        let first = first * results.channels + channel;
+        let first = (self.first[1] + columns.start) * results.channels + channel;
         let to = out.wrapping_add(first);
+        // The next piece has the elements behind these.
+        let is_line = images.channels == filters.inner && distance == filters.inner && *strides == [1; 2];
         for block in self.blocks[0]..self.blocks[1] {
             let outer = block * filters.widest();
-            let ahead = filters.ahead::<T>(block, self.blocks);
+            let ahead = match filters.ahead::<T>(block, self.blocks) {
+                Some(distance) => Ahead::Filters(distance),
+                None if block == self.blocks[0] && is_line => Ahead::Elements(columns.len() * distance),
+                None => Ahead::Nothing,
+            };
             let products = Product {
                 from,
                 depth: filters.inner,
@@ -68,13 +114,13 @@ impl<T: Float> Work<T> for Piece<'_, T> {
                 ahead,
                 to: to.wrapping_add(outer),
                 far: true,
-                distances: [strides[1] * images.channels, results.channels],
+                distances: [distance, results.channels],
                 filters: (filters.outer - outer).min(filters.widest()),
                 ending: *ending,
                 begin: [channel + outer, first + outer],
             };
             // SAFETY: the elements and the results of a piece are inside of the images; nobody else writes these results.
-            unsafe { products.compute::<V>(self.count, filters.width(block)) };
+            unsafe { products.compute::<V>(columns.len(), filters.width(block)) };
         }
     }
 }

@@ -15,8 +15,8 @@ pub(super) struct Product<T> {
     pub(super) depth: usize,
     /// For each of these channels, the filters of the block.
     pub(super) packed: *const T,
-    /// The distance of the filters that are multiplied next, which are asked for; 0 if they are near.
-    pub(super) ahead: isize,
+    /// What is asked for.
+    pub(super) ahead: Ahead,
     /// For each neighbour, the products with the filters of the block.
     pub(super) to: *mut T,
     /// Whether the products go to memory that is in no cache, and is asked for.
@@ -30,6 +30,16 @@ pub(super) struct Product<T> {
     pub(super) begin: [usize; 2],
 }
 
+/// What is asked for while a block is multiplied: memory that is read next, and is in no cache of the core.
+#[derive(Clone, Copy)]
+pub(super) enum Ahead {
+    Nothing,
+    /// Filters, at this distance from those of the block.
+    Filters(isize),
+    /// Elements, which are one behind the other, at this distance from the first neighbour.
+    Elements(usize),
+}
+
 impl<T: Element> Product<T> {
     /// Computes the products of `count` neighbours with a block of `width` filters.
     ///
@@ -40,7 +50,15 @@ impl<T: Element> Product<T> {
         let width = width / V::LANES;
         let at_once = most_columns(count, width, V::REGISTERS);
         let calls = count.div_ceil(at_once.max(1));
-        let (mut done, mut call) = (0, 0);
+        // The same line again, or for each channel what becomes an equal part of it all.
+        let (mut next, step) = match self.ahead {
+            Ahead::Nothing => (self.packed, 0),
+            Ahead::Filters(distance) => {
+                (self.packed.wrapping_offset(distance), (width * V::LANES).div_ceil(calls))
+            }
+            Ahead::Elements(distance) => (self.from.wrapping_add(distance), at_once),
+        };
+        let mut done = 0;
         while done < count {
             // The last ones may be computed twice.
             let first = done.min(count - at_once);
@@ -49,26 +67,30 @@ impl<T: Element> Product<T> {
             let begin = [channel, element + first * to];
             let (from, to) = (self.from.wrapping_add(first * from), self.to.wrapping_add(first * to));
             // SAFETY: the caller's.
-            unsafe { product::<V>(Product { from, to, begin, ..self }, at_once, width, [call, calls]) };
+            unsafe { product::<V>(Product { from, to, begin, ..self }, at_once, width, (next, step)) };
+            next = next.wrapping_add(self.depth * step);
             done += at_once;
-            call += 1;
         }
     }
 }
 
-/// Computes the products of `count` neighbours with a block of `width` registers. Each of the calls for the block asks for an equal
-/// part of the filters that are next.
+/// Computes the products of `count` neighbours with a block of `width` registers. `next` is what is asked for, and how far apart.
 ///
 /// # Safety
 /// As for [`Product::compute`].
 #[inline(always)]
-unsafe fn product<V: Vector>(operands: Product<V::Element>, count: usize, width: usize, call: [usize; 2]) {
+unsafe fn product<V: Vector>(
+    operands: Product<V::Element>,
+    count: usize,
+    width: usize,
+    next: (*const V::Element, usize),
+) {
     macro_rules! by_count {
         ($($registers:literal: $($count:literal)*;)*) => {
             match (width, count) {
                 $($(
                     ($registers, $count) if const { fit($count, $registers, V::REGISTERS) } => {
-                        block::<V, $count, $registers>(operands, call)
+                        block::<V, $count, $registers>(operands, next)
                     }
                 )*)*
                 _ => unreachable!("most_columns gives no other"),
@@ -89,9 +111,9 @@ unsafe fn product<V: Vector>(operands: Product<V::Element>, count: usize, width:
 #[inline(always)]
 unsafe fn block<V: Vector, const COUNT: usize, const WIDTH: usize>(
     operands: Product<V::Element>,
-    [call, calls]: [usize; 2],
+    (mut next, step): (*const V::Element, usize),
 ) {
-    let Product { from, depth, packed, ahead, to, far, distances, filters, ending, begin } = operands;
+    let Product { from, depth, packed, to, far, distances, filters, ending, begin, .. } = operands;
     let [distance, to_distance] = distances;
     let width = WIDTH * V::LANES;
     // SAFETY: the caller's.
@@ -105,9 +127,6 @@ unsafe fn block<V: Vector, const COUNT: usize, const WIDTH: usize>(
         }
         let mut sums = [[V::splat(V::Element::ZERO); WIDTH]; COUNT];
         let (mut weights, mut from) = (packed, from);
-        // A line for each channel, or the same one again.
-        let step = if ahead == 0 { 0 } else { width.div_ceil(calls) };
-        let mut next = packed.wrapping_offset(ahead).wrapping_add(call * depth * step);
         for _ in 0..depth {
             let mut weight = [V::splat(V::Element::ZERO); WIDTH];
             for (w, weight) in weight.iter_mut().enumerate() {

@@ -19,7 +19,7 @@ pub(super) use gradient::TileGradient;
 use self::transform::{Filter, Input, Memory, Output, Patch, Reversed, Room, Values, transform};
 use super::correlate::Stack;
 use super::filters::Filters;
-use super::product::Product;
+use super::product::{Ahead, Product};
 use crate::cpu::epilogue::{Finish, InRegisters};
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
@@ -334,7 +334,10 @@ impl<T: Float> Piece<'_, T> {
                         from: values.add(point * count * depth),
                         depth: filters.inner,
                         packed: packed[point * filters.inner * width..].as_ptr(),
-                        ahead: if filters.are_far::<T>() { (filters.inner * width) as isize } else { 0 },
+                        ahead: match filters.are_far::<T>() {
+                            true => Ahead::Filters((filters.inner * width) as isize),
+                            false => Ahead::Nothing,
+                        },
                         to: products.add(point * count * width),
                         far: false,
                         distances: [depth, width],
