@@ -25,8 +25,8 @@ use crate::Error;
 
 /// A machine, whatever its role is.
 pub(super) enum Machine {
-    Trainer(Trainer<Bytes>),
-    Server(ParameterServer<Bytes>),
+    Trainer(Box<Trainer<Bytes>>),
+    Server(Box<ParameterServer<Bytes>>),
 }
 
 /// What a machine has others do, on the thread of its work.
@@ -99,8 +99,8 @@ pub(super) fn run<L: Link>(
     let (work, works) = mpsc::channel();
     let (rank, process) = (identity.rank, identity.process);
     let machine = match is_server {
-        true => Machine::Server(ParameterServer::new(identity, trainers, timing)),
-        false => Machine::Trainer(Trainer::new(identity, timing)),
+        true => Machine::Server(Box::new(ParameterServer::new(identity, trainers, timing))),
+        false => Machine::Trainer(Box::new(Trainer::new(identity, timing))),
     };
     let back = to_self.clone();
     let (arrivals, arrived) = mpsc::channel();
