@@ -72,8 +72,10 @@ impl Sizes {
         let (columns, results) = (self.filter.len() * self.channels, self.output.len());
         let (channels, image) = (self.groups * self.channels, self.images().image());
         let ([channel, element], of_results) = (self.results().distances(), self.results().image());
-        // Of a product, whole elements of filters are computed at once.
+        // Of a product, whole elements of filters are computed at once, or some channels of one element.
         let taps = (COLUMNS / self.channels).clamp(1, self.filter.width);
+        let parts =
+            || (0..self.channels).step_by(COLUMNS).map(|part| part..self.channels.min(part + COLUMNS));
         let shared = Shared(out.as_mut_ptr());
         team.run(self.images * self.groups, &|index| {
             let (index, group) = (index / self.groups, index % self.groups);
@@ -88,10 +90,10 @@ impl Sizes {
             }
             for first in (0..results).step_by(ROWS) {
                 let rows = first..results.min(first + ROWS);
-                for ky in 0..self.filter.height {
+                for (ky, part) in (0..self.filter.height).flat_map(|ky| parts().map(move |part| (ky, part))) {
                     for kx in (0..self.filter.width).step_by(taps) {
                         let kxs = kx..self.filter.width.min(kx + taps);
-                        let (width, tap) = (kxs.len() * self.channels, ky * self.filter.width + kx);
+                        let (width, tap) = (kxs.len() * part.len(), ky * self.filter.width + kx);
                         let factors = Product {
                             k: self.filters,
                             a: Operand {
@@ -100,7 +102,7 @@ impl Sizes {
                                 column: channel,
                             },
                             b: Operand {
-                                start: filter[tap * self.channels..].as_ptr(),
+                                start: filter[tap * self.channels + part.start..].as_ptr(),
                                 row: columns,
                                 column: 1,
                             },
@@ -108,11 +110,13 @@ impl Sizes {
                             c_row: width,
                             accumulate: false,
                         };
-                        // SAFETY: the product has room; A and B are inside of the gradients and of the filters; these
-                        // channels of the output belong to this index alone.
+                        let of_part = Sizes { channels: part.len(), ..*self };
+                        // SAFETY: the product has room, as it has no more rows and columns than the constants say; A and B are
+                        // inside of the gradients and of the filters; these channels of the output belong to this index alone.
                         unsafe {
                             factors.compute(*isa, 0..rows.len(), 0..width);
-                            add(*isa, *self, rows.clone(), (ky, kxs), product, out);
+                            let out = out.add(part.start);
+                            add(*isa, of_part, channels, rows.clone(), (ky, kxs), product, out);
                         }
                     }
                 }
@@ -123,15 +127,14 @@ impl Sizes {
 
 dispatch! {
     /// Adds the rows of a product, for some results and for neighbouring elements of one line of the filters, to the elements
-    /// that they meet.
+    /// that they meet, which are `apart`.
     ///
     /// # Safety
     /// `product` has these rows, and nobody else uses these channels of the image that begins at `out`.
     unsafe fn add<const FUSED: bool, T: Float>(
-        isa, sizes: Sizes, results: Range<usize>, taps: (usize, Range<usize>), product: *const T, out: *mut T,
+        isa, sizes: Sizes, apart: usize, results: Range<usize>, taps: (usize, Range<usize>), product: *const T, out: *mut T,
     ) {
         let ((ky, kxs), width, channels) = (taps, sizes.output.width, sizes.channels);
-        let apart = sizes.groups * channels;
         let of_row = kxs.len() * channels;
         for (row, result) in results.enumerate() {
             let (y, x) = (result / width, result % width);

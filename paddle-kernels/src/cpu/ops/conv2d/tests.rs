@@ -68,6 +68,10 @@ const LARGE_CASES: &[Case] = &[
     ([1, 1, 180, 170], [[17, 7], [3, 3], [1, 1], [2, 2], [2, 2]]),
     ([1, 1, 90, 99], [[7, 7], [3, 3], [1, 1], [1, 1], [1, 1]]),
     ([1, 1, 530, 520], [[7, 7], [1, 1], [1, 1], [1, 1], [0, 0]]),
+    // Elements that are in the same lines of the cache, of which there is a copy: of all channels; of a group, with strides; in parts.
+    ([2, 1, 1024, 40], [[5, 7], [1, 1], [1, 1], [1, 1], [0, 0]]),
+    ([1, 2, 512, 7], [[7, 9], [1, 1], [2, 2], [1, 1], [0, 0]]),
+    ([1, 1, 4096, 3], [[7, 10], [1, 1], [1, 1], [1, 1], [0, 0]]),
 ];
 
 fn cases() -> impl Iterator<Item = Sizes> {
