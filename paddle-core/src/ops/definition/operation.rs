@@ -144,7 +144,7 @@ pub trait Operation {
     /// A gradient may have none here. The tests of gradients run it behind the samples of the operator that it
     /// differentiates, and the tests of backends have samples of gradients of their own.
     ///
-    /// Only tests call this. An inline function is compiled where it is called, so programs that users build have none of it.
+    /// It is inline, and so compiled where it is called: only tests call it.
     #[inline]
     fn samples() -> Vec<Sample>
     where

@@ -7,7 +7,6 @@ use std::ops::Range;
 use paddle_core::memory::OutOfMemory;
 
 use super::Sizes;
-
 use super::correlate::Stack;
 use super::filters::{Filters, add_parts};
 use super::gradient::parts;
