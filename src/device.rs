@@ -16,7 +16,7 @@ use crate::parameters::shared_cpu;
 pub type Device = Cpu;
 
 /// Names the device.
-const VARIABLE: &str = "PADDLE_DEVICE";
+pub(crate) const VARIABLE: &str = "PADDLE_DEVICE";
 
 /// The device that the variable `PADDLE_DEVICE` names; the CPU if it is not set. Its names are those of [`device_of`].
 ///
@@ -31,9 +31,14 @@ const VARIABLE: &str = "PADDLE_DEVICE";
 /// # Errors
 /// Those of [`device_of`].
 pub fn device() -> Result<Device, Error> {
+    of_environment(shared_cpu()?)
+}
+
+/// The device that the variable names, with this CPU.
+pub(crate) fn of_environment(cpu: Cpu) -> Result<Device, Error> {
     match std::env::var_os(VARIABLE) {
-        None => device_of("cpu"),
-        Some(name) => device_of(&name.to_string_lossy()),
+        None => Ok(of_cpu(cpu)),
+        Some(name) => named(&name.to_string_lossy(), cpu),
     }
 }
 
@@ -44,7 +49,11 @@ pub fn device() -> Result<Device, Error> {
 /// # Errors
 /// [`Error::Device`] if there is no such device, with those that there are; [`Error::Cpu`] if no threads can be started.
 pub fn device_of(name: &str) -> Result<Device, Error> {
-    let cpu = shared_cpu()?;
+    named(name, shared_cpu()?)
+}
+
+/// The device of this name. What cards leave to the CPU is computed by this one.
+pub(crate) fn named(name: &str, cpu: Cpu) -> Result<Device, Error> {
     let unknown = || DeviceError::Name { name: name.to_string() };
     let (backend, number) = name.split_once(':').unwrap_or((name, "0"));
     let number: usize = number.parse().map_err(|_| unknown())?;

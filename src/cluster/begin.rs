@@ -12,10 +12,11 @@ use paddle_cluster::machine::{End, Writing};
 use paddle_cluster::message::{Epoch, ManifestId};
 use paddle_cluster::{Identity, Master, Mode, Settings, Timing};
 use paddle_core::passes::distribute::{self, Placement};
-use paddle_kernels::cpu::Cpu;
+use paddle_kernels::Cpu;
 
 use super::all_reduce::GroupJob;
 use super::any_job::{AnyJob, lock};
+use super::devices::Devices;
 use super::job::{Job, Placed};
 use super::link::{Input, Threads};
 use super::master::Answer;
@@ -79,7 +80,7 @@ impl Cluster {
                 let message = "ranks that train as equals have no asynchronous steps; have parameter servers";
                 return Err(ClusterError::Start { message: message.to_string() }.into());
             }
-            let job = GroupJob::begin(Arc::clone(group), homes.is_some(), placement, values)?;
+            let job = GroupJob::begin(Arc::clone(group), &inner.devices, homes.is_some(), placement, values)?;
             *lock(&inner.job) = Some(AnyJob::Group(Box::new(job)));
             return Ok(());
         }
@@ -154,7 +155,9 @@ impl Cluster {
                     master::run(machine, link, (of_master, held), &inputs, &answers, &mut record);
                 })?;
                 let (servers, trainers) = (inner.servers.get(), inner.trainers);
-                running.processes = Some(Processes::start(servers, trainers, address, folder, of_watcher)?);
+                let devices = inner.devices.clone();
+                let started = Processes::start(servers, trainers, address, folder, devices, of_watcher)?;
+                running.processes = Some(started);
             }
             _ => {
                 let threads = Threads::default();
@@ -170,7 +173,7 @@ impl Cluster {
                         &mut record,
                     );
                 })?;
-                start_threads(&threads, &store, settings)?;
+                start_threads(&threads, &store, &inner.devices, settings)?;
                 running.threads = Some(threads);
             }
         }
@@ -182,12 +185,18 @@ impl Cluster {
 }
 
 /// Starts servers and trainers as threads.
-fn start_threads(threads: &Threads, store: &Store, settings: Settings) -> Result<(), Error> {
-    let backend = Cpu::new()?;
+fn start_threads(
+    threads: &Threads,
+    store: &Store,
+    devices: &Devices,
+    settings: Settings,
+) -> Result<(), Error> {
+    let cpu = Cpu::new()?;
     let Settings { servers, trainers, timing, .. } = settings;
     let roles = (0..servers).map(|rank| (true, rank)).chain((0..trainers).map(|rank| (false, rank)));
     for (k, (is_server, rank)) in roles.enumerate() {
-        let (threads, store, backend) = (threads.clone(), store.clone(), backend.clone());
+        let (threads, store, devices, cpu) = (threads.clone(), store.clone(), devices.clone(), cpu.clone());
+        let mut device = devices.of(rank, cpu.clone())?;
         let name = format!("{} {rank}", if is_server { "server" } else { "trainer" });
         let mut process = MASTER + 1 + k as u64;
         // A worker whose work fails is followed by another one, as a process is.
@@ -198,7 +207,7 @@ fn start_threads(threads: &Threads, store: &Store, settings: Settings) -> Result
                 if !threads.add(process, false, ends.0.clone()) {
                     return;
                 }
-                let (link, store, backend) = (threads.clone(), store.clone(), backend.clone());
+                let (link, store, backend) = (threads.clone(), store.clone(), device.clone());
                 let setting = Setting { is_server, identity, trainers, timing, link, store, backend };
                 if let Some(End::Finished | End::Left) = worker::run(setting, ends) {
                     return;
@@ -206,6 +215,8 @@ fn start_threads(threads: &Threads, store: &Store, settings: Settings) -> Result
                 threads.remove(process);
                 process = processes::number();
                 thread::sleep(PAUSE);
+                // A card that was lost stays lost to those who had it.
+                device = devices.of(rank, cpu.clone()).unwrap_or(device);
             }
         })?;
     }

@@ -10,7 +10,6 @@ use paddle_core::plan::{
     Backend, Buffers, Executor, HostSlice, Part as RunPart, Storage, initialize_states, stored_name,
 };
 use paddle_core::program::DType;
-use paddle_kernels::cpu::Cpu;
 use prost::Message;
 
 use super::all_reduce::Passing;
@@ -21,6 +20,7 @@ use super::lookups::{LookedUp, Wanted, looked_up};
 use super::mail::{Mailbox, Outlet, Rows, Source};
 use crate::Error;
 use crate::cluster::ClusterError;
+use crate::device::Device;
 use crate::element::Values;
 use crate::row_sums::SentRows;
 use crate::session;
@@ -34,19 +34,19 @@ pub(super) struct Computed {
 
 /// The parameters of a trainer, and the plans that it has learned.
 pub(super) struct Gradients {
-    backend: Cpu,
+    backend: Device,
     /// Where values come from. Without it, they are set.
     source: Option<Box<dyn Source>>,
     storage: Storage,
-    parameters: Buffers<Cpu>,
+    parameters: Buffers<Device>,
     plans: BTreeMap<u32, Plan>,
 }
 
 struct Plan {
-    executor: Executor<Cpu>,
+    executor: Executor<Device>,
     /// Whether a stage sends something before it goes back.
     passes_on: bool,
-    states: Buffers<Cpu>,
+    states: Buffers<Device>,
     mail: Mailbox,
     /// What is asked for in front of a task.
     lookups: Vec<LookedUp>,
@@ -56,7 +56,7 @@ struct Plan {
 }
 
 impl Gradients {
-    pub(super) fn new(backend: Cpu, source: Option<Box<dyn Source>>) -> Self {
+    pub(super) fn new(backend: Device, source: Option<Box<dyn Source>>) -> Self {
         let (storage, parameters, plans) = (Storage::new(), Buffers::default(), BTreeMap::new());
         Gradients { backend, source, storage, parameters, plans }
     }
@@ -175,7 +175,7 @@ impl Plan {
         &mut self,
         (k, count): (usize, usize),
         leaf: &FedLeaf,
-        parameters: &mut Buffers<Cpu>,
+        parameters: &mut Buffers<Device>,
     ) -> Result<BTreeMap<String, Bytes>, Error> {
         if !self.passes_on {
             return Ok(BTreeMap::new());
@@ -197,7 +197,7 @@ impl Plan {
         &mut self,
         node: Node,
         leaves: &[FedLeaf],
-        parameters: &mut Buffers<Cpu>,
+        parameters: &mut Buffers<Device>,
         computed: &mut Computed,
     ) -> Result<(), Error> {
         let mut outputs = OutputsDesc::default();
@@ -256,7 +256,7 @@ impl Plan {
         &mut self,
         (node, k, count): (Node, usize, usize),
         leaf: &FedLeaf,
-        parameters: &mut Buffers<Cpu>,
+        parameters: &mut Buffers<Device>,
         (computed, outputs): (&mut Computed, &mut OutputsDesc),
     ) -> Result<(), Error> {
         self.mail.open().node = node;
@@ -275,7 +275,7 @@ impl Plan {
 }
 
 /// The scalar outputs of the leaf that was just computed.
-fn outputs_of(executor: &Executor<Cpu>) -> LeafOutputs {
+fn outputs_of(executor: &Executor<Device>) -> LeafOutputs {
     let output = |k: usize| match executor.output_shape(k).iter().product::<usize>() {
         1 => session::scalar(executor, k),
         _ => 0.0,
@@ -284,7 +284,7 @@ fn outputs_of(executor: &Executor<Cpu>) -> LeafOutputs {
 }
 
 /// The states of a program, with their first values.
-pub(super) fn states_of(backend: &Cpu, program: &Program) -> Result<(Storage, Buffers<Cpu>), Error> {
+pub(super) fn states_of(backend: &Device, program: &Program) -> Result<(Storage, Buffers<Device>), Error> {
     let (mut storage, mut buffers) = (Storage::new(), Buffers::default());
     for state in program.states() {
         let ty = program.ty(state.var);

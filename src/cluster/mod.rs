@@ -18,6 +18,7 @@ mod coordination;
 #[path = "without_etcd.rs"]
 mod coordination;
 mod desc;
+mod devices;
 mod dist_train;
 mod error;
 mod grpc;
@@ -64,6 +65,7 @@ use crate::options::Options;
 
 pub(crate) use self::any_job::{AnyJob, Begun, SharedJob, lock};
 pub(crate) use self::begin::Beginning;
+use self::devices::Devices;
 pub use self::dist_train::dist_train;
 pub use self::error::ClusterError;
 pub(crate) use self::job::{Placed, StepOf};
@@ -109,6 +111,7 @@ struct Inner {
     whole: bool,
     /// Whether each rank has the part of a network that is on its device.
     in_stages: bool,
+    devices: Devices,
     /// How many earlier steps values may lack, if steps are asynchronous.
     staleness: Option<u64>,
     options: Options,
@@ -285,6 +288,7 @@ impl Cluster {
             trainers,
             whole: false,
             in_stages: false,
+            devices: Devices::default(),
             staleness: None,
             options: Options::default(),
             job: SharedJob::default(),

@@ -14,7 +14,6 @@ use paddle_core::plan::{
     state_name, stored_name,
 };
 use paddle_core::program::{DType, Type};
-use paddle_kernels::cpu::Cpu;
 use prost::Message;
 
 use super::ClusterError;
@@ -26,15 +25,16 @@ use super::leaf::scalar;
 use super::mail::Mailbox;
 use super::values::{append_stored, bytes_of, size_of, values_of};
 use crate::Error;
+use crate::device::Device;
 use crate::element::Values;
 use crate::row_sums::RowSum;
 
 /// The pieces of a server.
 pub(super) struct Pieces {
-    backend: Cpu,
+    backend: Device,
     rank: u32,
     storage: Storage,
-    values: Buffers<Cpu>,
+    values: Buffers<Device>,
     /// The states of each trainer's updater.
     states: BTreeMap<u32, States>,
     /// By number.
@@ -45,7 +45,7 @@ pub(super) struct Pieces {
 #[derive(Default)]
 struct States {
     storage: Storage,
-    buffers: Buffers<Cpu>,
+    buffers: Buffers<Device>,
 }
 
 struct Held {
@@ -64,7 +64,7 @@ impl Held {
 struct Plan {
     program: Program,
     states_of: u32,
-    executor: Executor<Cpu>,
+    executor: Executor<Device>,
     mail: Mailbox,
     /// The pieces that are updated from the rows of their gradients, and the sums of these rows.
     tables: Vec<(String, RowSum)>,
@@ -82,7 +82,7 @@ fn message(what: &'static str) -> Error {
 }
 
 impl Pieces {
-    pub(super) fn new(backend: Cpu, rank: u32) -> Self {
+    pub(super) fn new(backend: Device, rank: u32) -> Self {
         Pieces {
             backend,
             rank,
@@ -326,7 +326,7 @@ impl Pieces {
 
     /// The value of a piece, and the updaters' states of it.
     fn values_of(&self, id: u32, held: &Held) -> Result<PieceValues, Error> {
-        let download = |storage: &Storage, buffers: &Buffers<Cpu>, name: &str| -> Result<_, Error> {
+        let download = |storage: &Storage, buffers: &Buffers<Device>, name: &str| -> Result<_, Error> {
             let stored = storage.find(name).ok_or_else(|| message("a piece"))?;
             let mut bytes = Vec::with_capacity(stored.elements() * size_of(stored.dtype));
             append_stored(&mut bytes, &self.backend, buffers, stored)?;
@@ -415,9 +415,9 @@ pub(super) struct StoredPiece {
 }
 
 fn upload(
-    backend: &Cpu,
+    backend: &Device,
     storage: &Storage,
-    buffers: &mut Buffers<Cpu>,
+    buffers: &mut Buffers<Device>,
     name: &str,
     bytes: &[u8],
 ) -> Result<(), Error> {

@@ -16,15 +16,16 @@ use std::time::{Duration, Instant};
 
 use paddle_cluster::machine::End;
 use paddle_cluster::{Identity, Timing};
-use paddle_kernels::cpu::Cpu;
 
 use super::ClusterError;
 use super::all_reduce::RANK_ROLE;
+use super::devices::{self, Devices};
 use super::master::Answer;
 use super::net::{Net, Peers};
 use super::relay::Relay;
 use super::store::Store;
 use super::worker::{self, Setting};
+use crate::device;
 
 pub(super) const ROLE: &str = "PADDLE_ROLE";
 pub(super) const RANK: &str = "PADDLE_RANK";
@@ -106,6 +107,7 @@ struct Start {
     master: SocketAddr,
     trainers: u32,
     folder: PathBuf,
+    devices: Devices,
 }
 
 impl Start {
@@ -122,6 +124,9 @@ impl Start {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
+        if let Some(device) = self.devices.name_of(rank) {
+            command.env(device::VARIABLE, device);
+        }
         if env::var_os("PADDLE_THREADS").is_none() {
             // There are as many processes as cores are wanted for.
             command.env("PADDLE_THREADS", "1");
@@ -141,6 +146,7 @@ impl Processes {
         trainers: u32,
         master: SocketAddr,
         folder: &Folder,
+        devices: Devices,
         answers: Sender<Answer>,
     ) -> Result<Self, ClusterError> {
         let failed = |error: io::Error| ClusterError::Start { message: error.to_string() };
@@ -150,6 +156,7 @@ impl Processes {
             master,
             trainers,
             folder: folder.path().to_path_buf(),
+            devices,
         };
         let roles = (0..servers).map(|rank| (true, rank)).chain((0..trainers).map(|rank| (false, rank)));
         let (mut children, mut status) = (Vec::new(), Vec::new());
@@ -324,7 +331,7 @@ fn run_role(role: &str) -> Result<Option<End>, ClusterError> {
     let peers = Peers { master: Some(master), secret: secret.into(), tls: None };
     let (link, address) = Net::open(SocketAddr::from(([127, 0, 0, 1], 0)), peers, ends.0.clone())?;
     let identity = Identity { rank, process: number(), address: address.to_string().into() };
-    let backend = Cpu::new().map_err(|error| ClusterError::Start { message: error.to_string() })?;
+    let backend = devices::of_process()?;
     let store = Store::in_folder(&folder).map_err(failed)?;
     let timing = Timing::default();
     Ok(worker::run(Setting { is_server, identity, trainers, timing, link, store, backend }, ends))

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use paddle_cluster::machine::End;
 use paddle_cluster::{Identity, Timing};
 use paddle_engines::rank::{Launcher, Place, Role};
-use paddle_kernels::cpu::Cpu;
 
 use super::ClusterError;
 use super::coordination::{Etcd, Lock};
+use super::devices;
 use super::net::{Net, Peers};
 use super::processes::{code, number};
 use super::store::Store;
@@ -174,7 +174,7 @@ fn run(
     }
     let address = format!("{own}:{}", listening.port());
     let identity = Identity { rank, process: number(), address: address.into() };
-    let backend = Cpu::new().map_err(|error| ClusterError::Start { message: error.to_string() })?;
+    let backend = devices::of_process()?;
     let timing = Timing::default();
     Ok(worker::run(Setting { is_server, identity, trainers, timing, link, store, backend }, ends))
 }

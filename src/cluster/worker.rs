@@ -9,7 +9,6 @@ use paddle_cluster::machine::{End, Restoration};
 use paddle_cluster::message::{self, Body, Process, Server, Task, To};
 use paddle_cluster::{Effect, Event, Identity, ParameterServer, Timing, Trainer};
 use paddle_core::plan::{ExchangeError, RunError};
-use paddle_kernels::cpu::Cpu;
 use prost::Message;
 
 use super::arrivals::{Arrival, Arrivals};
@@ -22,6 +21,7 @@ use super::pieces::Pieces;
 use super::store::Store;
 use super::traffic::{Traffic, Waits};
 use crate::Error;
+use crate::device::Device;
 
 /// A machine, whatever its role is.
 pub(super) enum Machine {
@@ -88,7 +88,7 @@ pub(super) struct Setting<L> {
     pub(super) timing: Timing,
     pub(super) link: L,
     pub(super) store: Store,
-    pub(super) backend: Cpu,
+    pub(super) backend: Device,
 }
 
 /// Runs a worker until its machine ends. `to_self` is the other end of `inputs`.

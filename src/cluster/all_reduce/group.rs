@@ -16,7 +16,7 @@ use paddle_core::passes::distribute::{DistributedTraining, Placement};
 use paddle_core::passes::stages::{Stage, StagedTraining};
 use paddle_core::plan::{Arithmetic, ExchangeError, RunError};
 use paddle_engines::collective::Collective;
-use paddle_kernels::cpu::Cpu;
+use paddle_kernels::Cpu;
 use prost::Message;
 
 use super::coming::Coming;
@@ -28,6 +28,7 @@ use crate::Error;
 use crate::batch::Table;
 use crate::cluster::compute::{Computed, Gradients};
 use crate::cluster::desc::{EncodedProgram, MomentDesc, OutputsDesc, PlanDesc};
+use crate::cluster::devices::Devices;
 use crate::cluster::job::{EVERYTHING, everything, object_of, plan_of};
 use crate::cluster::mail::Source;
 use crate::cluster::pieces::Pieces;
@@ -96,11 +97,12 @@ impl GroupJob {
     /// Begins with these values, which have to be the same in all ranks.
     pub(in crate::cluster) fn begin(
         group: Arc<Group>,
+        devices: &Devices,
         in_stages: bool,
         placement: Placement,
         values: Vec<Placed>,
     ) -> Result<Self, Error> {
-        let backend = Cpu::new()?;
+        let backend = devices.of(group.rank, Cpu::new()?)?;
         let mut way = Passing::new(group.meet()?);
         let digest = digest(&values);
         same(&mut way, digest, "other parameters or other states of its updater")

@@ -1,6 +1,7 @@
 //! Training on a cluster: whatever computes a step, its bits are those of one machine with as many shards.
 
 mod asynchronous;
+mod cards;
 mod clipping;
 mod equals;
 mod programs;
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 
 use paddle::attribute::network;
 use paddle::cluster::{Cluster, ClusterError};
+use paddle::core::plan::Backend;
 use paddle::event::EventKind;
 use paddle::operator::{Inputs, Operator, Output, Sample};
 use paddle::reader::{DataSet, Reader};
@@ -141,9 +143,22 @@ fn train<S: Trainable, U: Updater>(
     batches: &[impl Rows<S>],
     trainer: Trainer<U>,
     options: &Options,
-) -> (Vec<u64>, BTreeMap<String, Vec<u32>>) {
+) -> Bits {
+    train_from(Parameters::create_with_seed(net, 7).unwrap(), net, batches, trainer, options)
+}
+
+/// The bits of costs and metrics, and those of each parameter.
+type Bits = (Vec<u64>, BTreeMap<String, Vec<u32>>);
+
+/// The same, with parameters that are anywhere.
+fn train_from<S: Trainable, U: Updater, B: Backend + Clone>(
+    mut parameters: Parameters<B>,
+    net: &Network<S>,
+    batches: &[impl Rows<S>],
+    trainer: Trainer<U, B>,
+    options: &Options,
+) -> Bits {
     let mut trainer = trainer.seed(5);
-    let mut parameters = Parameters::create_with_seed(net, 7).unwrap();
     let mut outcomes = Vec::new();
     for batch in batches.iter().cycle().take(2 * batches.len()) {
         let outcome = trainer.step_with(net, &mut parameters, batch, options).unwrap();
