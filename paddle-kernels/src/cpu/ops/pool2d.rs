@@ -65,6 +65,10 @@ impl Compile for Pool2d {
         Takes::Each
     }
 
+    fn finishes(&self) -> bool {
+        true
+    }
+
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let (x, out) = (single.input(0)?, single.output(0)?);
         let shape = Shape::new(single, *self, [&x.1, &out.1])?;
@@ -78,11 +82,14 @@ impl Compile for Pool2d {
 impl<T: Float> Body for Forward<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let (pool, [images, results]) = self.shape.get(operands.sizes());
+        let finish = operands.finish();
         let (reads, writes) = operands.split();
         let (x, out) = (reads.get::<T>(0), writes.one::<T>());
         check([images, results], [x.len(), out.len()]);
         let pass = Pass::Forward { x: x.as_ptr(), out: out.as_mut_ptr() };
-        Pooling { pool, images, results, pass }.run(machine.isa, &machine.team);
+        if !(Pooling { pool, images, results, pass }).run(machine.isa, &machine.team, finish) {
+            finish.all(&machine.team, out);
+        }
         Ok(())
     }
 }
@@ -108,6 +115,10 @@ impl Compile for Pool2dGrad {
         Takes::Each
     }
 
+    fn finishes(&self) -> bool {
+        true
+    }
+
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let (x, grad, out) = (single.input(0)?, single.input(2)?, single.output(0)?);
         let shape = Shape::new(single, self.0, [&out.1, &grad.1])?;
@@ -126,6 +137,7 @@ impl Compile for Pool2dGrad {
 impl<T: Float> Body for Backward<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let (pool, [images, results]) = self.shape.get(operands.sizes());
+        let finish = operands.finish();
         let (reads, writes) = operands.split();
         let (grad, out) = (reads.get::<T>(0), writes.one::<T>());
         // The gradient of an average does not read the images.
@@ -134,7 +146,9 @@ impl<T: Float> Body for Backward<T> {
         check([images, results], [out.len(), grad.len()]);
         let (x, x_images) = (x.as_ptr(), self.x_images.get(operands.sizes()));
         let pass = Pass::Backward { x, x_images, grad: grad.as_ptr(), out: out.as_mut_ptr() };
-        Pooling { pool, images, results, pass }.run(machine.isa, &machine.team);
+        if !(Pooling { pool, images, results, pass }).run(machine.isa, &machine.team, finish) {
+            finish.all(&machine.team, out);
+        }
         Ok(())
     }
 }

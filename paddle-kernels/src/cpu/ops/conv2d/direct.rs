@@ -10,7 +10,7 @@ use super::gradient::{FilterGradient, parts, strips_at_once};
 use super::side_by_side::{self, InPlaceGradient, Neighbours, SideBySide, SideBySideGradient};
 use super::strips::{CHANNELS, Strips};
 use super::taps::Taps;
-use super::winograd::{TileGradient, Tiles, Tiling};
+use super::winograd::{Contributions, TileGradient, Tiles, Tiling};
 use super::{Conv2dGradKind, Pass, Sizes};
 use crate::cpu::epilogue::{Finish, InRegisters};
 use crate::cpu::images::Images;
@@ -305,9 +305,16 @@ impl Sizes {
             Pass::Grad(Conv2dGradKind::Input) => {
                 let filters = self.filters::<T>(isa, [self.filters, self.channels]);
                 let padding = [0, 1].map(|axis| filters.size[axis].checked_sub(1 + self.padding[axis]));
-                let [Some(down), Some(across)] = padding else { return None };
-                let tiling = Tiling::new::<T>(filters, [down, across], [results, images])?;
-                (tiling.cost() * filters.lanes <= self.cost_of_scattering()).then_some(tiling)
+                let of_images = match padding {
+                    [Some(down), Some(across)] => {
+                        Tiling::new::<T>(filters, [down, across], [results, images])
+                    }
+                    _ => None,
+                };
+                let of_results = Tiling::new::<T>(filters, self.padding, [images, results]);
+                let of_results = of_results.map(Tiling::transposed);
+                let cheapest = of_images.into_iter().chain(of_results).min_by_key(Tiling::cost)?;
+                (cheapest.cost() * filters.lanes <= self.cost_of_scattering()).then_some(cheapest)
             }
         }
     }
@@ -369,10 +376,14 @@ impl Sizes {
         }
         let Machine { team, isa, .. } = machine;
         let Some(tiling) = self.tiling::<T>(*isa, pass) else { return Ok(false) };
-        // A gradient meets the elements of the filters in the reverse order.
-        let turned = matches!(pass, Pass::Grad(_));
+        // A tile of a gradient meets the elements of the filters in the reverse order.
+        let turned = matches!(pass, Pass::Grad(_)) && !tiling.is_transposed();
         let pack = |packed: &mut [T]| tiling.pack(*isa, team, filter, distances, turned, packed);
         scratch.lend_made(self.groups * tiling.filters.group(), version, pack, |packed| {
+            if tiling.is_transposed() {
+                let (packed, out) = (&*packed, out.as_mut_ptr());
+                return Contributions { tiling, packed, grad: source, out }.run(*isa, team);
+            }
             let (start, (ending, finish)) = (out.as_mut_ptr(), finish.in_registers());
             let tiles = Tiles { tiling, packed, source, out: start, ending };
             if !tiles.run(*isa, team, finish) {

@@ -68,6 +68,11 @@ const LARGE_CASES: &[Case] = &[
     ([1, 1, 180, 170], [[17, 7], [3, 3], [1, 1], [2, 2], [2, 2]]),
     ([1, 1, 90, 99], [[7, 7], [3, 3], [1, 1], [1, 1], [1, 1]]),
     ([1, 1, 530, 520], [[7, 7], [1, 1], [1, 1], [1, 1], [0, 0]]),
+    // Gradients of images by the tiles of the results: several images at once; groups; borders; more tiles than are computed at once.
+    ([5, 1, 20, 50], [[12, 12], [5, 5], [1, 1], [1, 1], [0, 0]]),
+    ([2, 3, 34, 18], [[7, 10], [3, 3], [1, 1], [1, 1], [0, 0]]),
+    ([3, 1, 33, 40], [[10, 9], [5, 5], [1, 1], [1, 1], [1, 0]]),
+    ([1, 1, 70, 90], [[31, 26], [3, 3], [1, 1], [1, 1], [0, 0]]),
     // Elements that are in the same lines of the cache, of which there is a copy: of all channels; of a group, with strides; in parts.
     ([2, 1, 1024, 40], [[5, 7], [1, 1], [1, 1], [1, 1], [0, 0]]),
     ([1, 2, 512, 7], [[7, 9], [1, 1], [2, 2], [1, 1], [0, 0]]),
@@ -330,6 +335,9 @@ fn tiles_are_accurate_in_single_precision() {
         (([2, 1, 64, 64], [[8, 8], [3, 3], [1, 1], [1, 1], [1, 1]]), 60.0),
         (([2, 1, 20, 50], [[12, 12], [5, 5], [1, 1], [1, 1], [2, 2]]), 80.0),
         (([2, 1, 256, 32], [[14, 14], [3, 3], [1, 1], [1, 1], [1, 1]]), 60.0),
+        // Gradients of images by the tiles of the results.
+        (([2, 1, 20, 50], [[12, 12], [5, 5], [1, 1], [1, 1], [0, 0]]), 80.0),
+        (([2, 1, 48, 40], [[14, 14], [3, 3], [1, 1], [1, 1], [0, 0]]), 60.0),
     ] {
         let worst = worst_by_tiles(&case);
         assert!(worst.iter().all(|&worst| worst <= most), "{case:?}: {worst:?} units");

@@ -11,9 +11,11 @@
 //! filters of 5 by 5 elements within 80 (`tests.rs` compares with `f64`). By the definition that is a few units.
 #![allow(unsafe_code, reason = "computes with vectors")]
 
+mod adjoint;
 mod gradient;
 mod transform;
 
+pub(super) use adjoint::Contributions;
 pub(super) use gradient::TileGradient;
 
 use self::transform::{Filter, Input, Memory, Output, Patch, Reversed, Room, Values, transform};
@@ -54,6 +56,8 @@ pub(super) struct Tiling {
     /// The source and the results, both with the channels as the fastest axis.
     images: Images,
     results: Images,
+    /// Whether gradients of the images are computed of those of the results. The filters go from the results to the images then.
+    transposed: bool,
 }
 
 impl Tiling {
@@ -66,7 +70,7 @@ impl Tiling {
     ) -> Option<Tiling> {
         let [taps, width] = filters.size;
         let of_points = Filters { size: [POINTS, POINTS], ..filters };
-        let tiling = Tiling { filters: of_points, taps, padding, images, results };
+        let tiling = Tiling { filters: of_points, taps, padding, images, results, transposed: false };
         let fits = matches!(taps, 3 | 5)
             && width == taps
             && images.last
@@ -75,6 +79,15 @@ impl Tiling {
                 <= FILTER_BYTES
             && tiling.at_once::<T>(filters.inner) >= 4;
         (fits && tiling.saved() > 0).then_some(tiling)
+    }
+
+    /// The tiles of the same results, of which gradients of the images are computed.
+    pub(super) fn transposed(self) -> Self {
+        Tiling { transposed: true, ..self }
+    }
+
+    pub(super) fn is_transposed(&self) -> bool {
+        self.transposed
     }
 
     /// The results of a tile along each axis.
@@ -125,6 +138,42 @@ impl Tiling {
         let result = [index / across * self.step(), index % across * self.step()];
         let first = [0, 1].map(|axis| result[axis] as isize - self.padding[axis] as isize);
         (image, first, result)
+    }
+
+    /// Multiplies the values of `count` tiles at all points by a block of `width` filters.
+    ///
+    /// # Safety
+    /// Values and products have room; the machine has the instruction set of `V`.
+    #[inline(always)]
+    unsafe fn multiply<V: Vector>(
+        &self,
+        [values, products]: [*mut V::Element; 2],
+        packed: &[V::Element],
+        [count, width]: [usize; 2],
+    ) {
+        let filters = self.filters;
+        let depth = filters.inner.next_multiple_of(V::LANES);
+        for point in 0..ALL {
+            // SAFETY: the caller's.
+            unsafe {
+                let of_point = Product {
+                    from: values.add(point * count * depth).cast_const(),
+                    depth: filters.inner,
+                    packed: packed[point * filters.inner * width..].as_ptr(),
+                    ahead: match filters.are_far::<V::Element>() {
+                        true => Ahead::Filters((filters.inner * width) as isize),
+                        false => Ahead::Nothing,
+                    },
+                    to: products.add(point * count * width),
+                    far: false,
+                    distances: [depth, width],
+                    filters: width,
+                    ending: InRegisters::NONE,
+                    begin: [0; 2],
+                };
+                of_point.compute::<V>(count, width);
+            }
+        }
     }
 
     /// Computes the values of filters at all points. `distances` are those of neighbouring groups, outer and inner channels;
@@ -329,24 +378,7 @@ impl<T: Float> Piece<'_, T> {
             for block in self.blocks[0]..self.blocks[1] {
                 let width = filters.width(block);
                 let packed = &packed[self.group * filters.group() + filters.block(block)..];
-                for point in 0..ALL {
-                    let of_point = Product {
-                        from: values.add(point * count * depth),
-                        depth: filters.inner,
-                        packed: packed[point * filters.inner * width..].as_ptr(),
-                        ahead: match filters.are_far::<T>() {
-                            true => Ahead::Filters((filters.inner * width) as isize),
-                            false => Ahead::Nothing,
-                        },
-                        to: products.add(point * count * width),
-                        far: false,
-                        distances: [depth, width],
-                        filters: width,
-                        ending: InRegisters::NONE,
-                        begin: [0; 2],
-                    };
-                    of_point.compute::<V>(count, width);
-                }
+                tiling.multiply::<V>([values, products], packed, [count, width]);
                 let channel = block * filters.widest();
                 let channels = (filters.outer - channel).min(width);
                 for tile in 0..count {

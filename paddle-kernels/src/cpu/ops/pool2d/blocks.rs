@@ -6,6 +6,7 @@ use std::ops::Range;
 use paddle_core::ops::PoolKind;
 
 use super::columns::{Columns, ELEMENTS, Pool, WINDOWS};
+use crate::cpu::epilogue::Finish;
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
@@ -76,10 +77,10 @@ impl Block {
 }
 
 impl<T: Float> Pooling<T> {
-    /// Pools all images.
-    pub(super) fn run(mut self, isa: Isa, team: &Team) {
+    /// Pools all images. Returns whether the epilogue is computed, too.
+    pub(super) fn run(mut self, isa: Isa, team: &Team, finish: Finish<'_>) -> bool {
         if self.is_of_neighbours() {
-            return self.run_on_neighbours(isa, team);
+            return self.run_on_neighbours(isa, team, finish);
         }
         let x_last = matches!(self.pass, Pass::Backward { x_images, .. } if x_images.last);
         if !self.images.last && !self.results.last && !x_last {
@@ -102,6 +103,7 @@ impl<T: Float> Pooling<T> {
                 on_registers(isa, Piece { of: &self, block, lines: &mut lines });
             }
         });
+        finish.is_none()
     }
 
     fn block(&self, image: usize, block: usize) -> Block {

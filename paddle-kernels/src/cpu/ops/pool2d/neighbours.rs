@@ -8,9 +8,11 @@ use paddle_core::ops::PoolKind;
 
 use super::blocks::{Pass, Pooling};
 use super::columns::{Columns, WINDOWS};
+use crate::cpu::epilogue::Finish;
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
+use crate::cpu::shared::Shared;
 use crate::cpu::transpose::LANES;
 use crate::cpu::vector::{Vector, Work, on_registers};
 use crate::team::Team;
@@ -77,29 +79,40 @@ impl<T: Float> Pooling<T> {
         self.images.last && self.results.last && is_x_last
     }
 
-    /// Pools all images.
-    pub(super) fn run_on_neighbours(&self, isa: Isa, team: &Team) {
+    /// Pools all images. Returns whether the epilogue is computed, too.
+    pub(super) fn run_on_neighbours(&self, isa: Isa, team: &Team, finish: Finish<'_>) -> bool {
         let (count, channels, down) = (self.images.count, self.images.channels, self.pool.output[0]);
-        if let Pass::Forward { .. } = self.pass {
+        if let Pass::Forward { out, .. } = self.pass {
+            let out = Shared(out);
+            let of_row = self.results.size[1] * channels;
             let rows = count * down;
             let at_once = PIECE.div_ceil((self.images.image() / down.max(1)).max(1));
             team.run(rows.div_ceil(at_once), &|index| {
                 let rows = index * at_once..rows.min((index + 1) * at_once);
-                let piece = Piece { of: self, rows, channels: 0..channels, is_partition: false };
-                on_registers(isa, piece);
+                let elements = rows.start * of_row..rows.end * of_row;
+                on_registers(isa, Piece { of: self, rows, channels: 0..channels, is_partition: false });
+                // SAFETY: these results are the piece's own, and are final.
+                unsafe { finish.part(out.at(0), elements) };
             });
-            return;
+            return true;
         }
         // Windows of neighbouring rows may have the same elements.
         let blocks = channels.div_ceil(LANES);
         let parts = PIECES.div_ceil(count.max(1)).clamp(1, blocks.max(1));
         let is_partition = [0, 1].into_iter().all(|axis| self.pool.is_partition(axis));
+        let (Pass::Forward { out, .. } | Pass::Backward { out, .. }) = self.pass;
+        let (out, of_image) = (Shared(out), self.images.image());
         team.run(count * parts, &|index| {
             let (image, part) = (index / parts, index % parts);
             let [first, end] = [part, part + 1].map(|part| channels.min(part * blocks / parts * LANES));
             let rows = image * down..(image + 1) * down;
             on_registers(isa, Piece { of: self, rows, channels: first..end, is_partition });
+            if parts == 1 {
+                // SAFETY: these gradients are the piece's own, and are final.
+                unsafe { finish.part(out.at(0), image * of_image..(image + 1) * of_image) };
+            }
         });
+        parts == 1
     }
 }
 
@@ -201,6 +214,14 @@ impl<T: Float> Piece<'_, T> {
             }
             let start = x.add(window.first);
             let mut value = load::<V>(start, window.lanes);
+            if window.size == [2, 2] {
+                // These are most of all windows, and the loops take longer than the elements.
+                for at in [across, down, down + across] {
+                    let x = load::<V>(start.add(at), window.lanes);
+                    value = if self.is_average() { value.add(x) } else { x.or_larger(value) };
+                }
+                return value;
+            }
             for row in 0..rows {
                 let start = start.add(row * down);
                 for column in usize::from(row == 0)..columns {
@@ -233,6 +254,10 @@ impl<T: Float> Piece<'_, T> {
     /// As for [`Self::share`].
     #[inline(always)]
     unsafe fn give<V: Vector<Element = T>>(&self, x: *const T, grad: V, window: Window, out: *mut T) {
+        if window.size == [2, 2] {
+            // SAFETY: the caller's.
+            return unsafe { self.give_one_of_four(x, grad, window, out) };
+        }
         let ([rows, columns], [down, across]) = (window.size, window.distances);
         // SAFETY: the caller's.
         unsafe {
@@ -245,6 +270,36 @@ impl<T: Float> Piece<'_, T> {
                     rest = seen.select_same(result, zero, rest);
                     self.add(share, out.add(at), window.lanes);
                 }
+            }
+        }
+    }
+
+    /// The same for windows of two by two elements, which stay in registers.
+    ///
+    /// # Safety
+    /// As for [`Self::share`].
+    #[inline(always)]
+    unsafe fn give_one_of_four<V: Vector<Element = T>>(
+        &self,
+        x: *const T,
+        grad: V,
+        Window { first, distances: [down, across], lanes, .. }: Window,
+        out: *mut T,
+    ) {
+        let places = [first, first + across, first + down, first + down + across];
+        // SAFETY: the caller's.
+        unsafe {
+            let zero = V::splat(T::ZERO);
+            let mut seen = [zero; 4];
+            for (seen, at) in seen.iter_mut().zip(places) {
+                *seen = load::<V>(x.add(at), lanes);
+            }
+            let result = seen[3].or_larger(seen[2].or_larger(seen[1].or_larger(seen[0])));
+            let mut rest = grad;
+            for (seen, at) in seen.into_iter().zip(places) {
+                let share = seen.select_same(result, rest, zero);
+                rest = seen.select_same(result, zero, rest);
+                self.add(share, out.add(at), lanes);
             }
         }
     }

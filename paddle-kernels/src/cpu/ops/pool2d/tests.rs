@@ -3,6 +3,7 @@
 use paddle_core::ops::Padding;
 
 use super::*;
+use crate::cpu::epilogue::Finish;
 use crate::cpu::isa::Isa;
 use crate::team::Team;
 
@@ -37,7 +38,7 @@ fn pooled(pool: Pool, images: Images, results: Images, last: bool, team: &Team, 
     let (x, x_images) = (x.as_ptr(), images);
     let backward = Pass::Backward { x, x_images, grad: grad.as_ptr(), out: of_x.as_mut_ptr() };
     for pass in [forward, backward] {
-        Pooling { pool, images, results, pass }.run(isa, team);
+        Pooling { pool, images, results, pass }.run(isa, team, Finish::default());
     }
     [arranged(of, &out, false), arranged(of_images, &of_x, false)]
 }

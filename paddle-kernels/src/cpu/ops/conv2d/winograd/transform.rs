@@ -79,6 +79,31 @@ impl<V: Vector> Along<V, POINTS, POINTS> for Input {
     }
 }
 
+/// The transpose of [`Input`]: what the values at all points contribute to a tile's elements.
+pub(super) struct InputGradient;
+
+impl<V: Vector> Along<V, POINTS, POINTS> for InputGradient {
+    #[inline(always)]
+    unsafe fn along([p0, p1, p2, p3, p4, p5]: [V; POINTS]) -> [V; POINTS] {
+        // SAFETY: the caller's.
+        unsafe {
+            let (two, four) = (V::splat(2.into()), V::splat(4.into()));
+            let (minus_two, minus_four) = (V::splat((-2).into()), V::splat((-4).into()));
+            let minus_five = V::splat((-5).into());
+            let (ones, twos) = (p1.add(p2), p3.add(p4));
+            let (one, two_apart) = (p1.sub(p2), p3.sub(p4));
+            [
+                p0.mul(four),
+                p5.mul_add(four, one.mul_add(minus_four, two_apart.mul(minus_two))),
+                p0.mul_add(minus_five, ones.mul_add(minus_four, V::splat(V::Element::ZERO).sub(twos))),
+                p5.mul_add(minus_five, two_apart.mul_add(two, one)),
+                p0.add(ones.add(twos)),
+                p5,
+            ]
+        }
+    }
+}
+
 /// The values of polynomials at all points, from their coefficients. At infinity that is the last coefficient.
 pub(super) struct Spread;
 
@@ -236,6 +261,45 @@ impl<V: Vector, const COUNT: usize> Rows<V, COUNT> for Room<V> {
                 match self.channels >= V::LANES {
                     true => value.store(to),
                     false => value.store_partial(to, self.channels),
+                }
+            }
+        }
+    }
+}
+
+/// The elements of some channels of an image, to which those of a patch are added.
+pub(super) struct Added<T> {
+    /// The first channel of the image.
+    pub(super) start: *mut T,
+    /// The distances of neighbouring rows and columns.
+    pub(super) distances: [usize; 2],
+    /// Where in the image the patch begins.
+    pub(super) first: [isize; 2],
+    /// Height and width of the image.
+    pub(super) size: [usize; 2],
+    /// The channels that there are.
+    pub(super) channels: usize,
+}
+
+impl<V: Vector, const COUNT: usize> Rows<V, COUNT> for Added<V::Element> {
+    #[inline(always)]
+    unsafe fn put(&self, y: usize, row: [V; COUNT]) {
+        // What lies in front of the image is behind its end as an unsigned number.
+        let y = self.first[0].wrapping_add_unsigned(y) as usize;
+        if y >= self.size[0] {
+            return;
+        }
+        for (x, value) in row.into_iter().enumerate() {
+            let x = self.first[1].wrapping_add_unsigned(x) as usize;
+            if x >= self.size[1] {
+                continue;
+            }
+            // SAFETY: the caller's.
+            unsafe {
+                let to = self.start.add(y * self.distances[0] + x * self.distances[1]);
+                match self.channels >= V::LANES {
+                    true => V::load(to).add(value).store(to),
+                    false => V::load_partial(to, self.channels).add(value).store_partial(to, self.channels),
                 }
             }
         }
