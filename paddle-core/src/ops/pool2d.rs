@@ -110,6 +110,7 @@ impl Pool2d {
     }
 
     /// The part of `size` elements that window `i` of `windows` covers along height (0) or width (1).
+    #[inline]
     pub fn covered(&self, axis: usize, size: usize, windows: usize, i: usize) -> Covered {
         if self.global_pooling {
             return Covered { elements: 0..size, count: size };

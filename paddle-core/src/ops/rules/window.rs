@@ -139,6 +139,7 @@ impl Window {
     }
 
     /// The number of elements that are added in front of and behind an axis of `size` elements.
+    #[inline]
     pub fn around(&self, axis: usize, size: usize) -> [usize; 2] {
         let sides = self.padding.along(axis).unwrap_or_else(|| {
             let (size, stride) = (size as i64, self.stride[axis]);

@@ -47,8 +47,23 @@ impl<T: Element> Product<T> {
     /// The operands are valid; the machine has the instruction set of `V`.
     #[inline(always)]
     pub(super) unsafe fn compute<V: Vector<Element = T>>(self, count: usize, width: usize) {
+        let at_once = most_columns(count, width / V::LANES, V::REGISTERS);
+        // SAFETY: the caller's.
+        unsafe { self.compute_at_once::<V>(count, width, at_once) };
+    }
+
+    /// The same, with as many neighbours at once as [`most_columns`] says.
+    ///
+    /// # Safety
+    /// As for [`Self::compute`].
+    #[inline(always)]
+    pub(super) unsafe fn compute_at_once<V: Vector<Element = T>>(
+        self,
+        count: usize,
+        width: usize,
+        at_once: usize,
+    ) {
         let width = width / V::LANES;
-        let at_once = most_columns(count, width, V::REGISTERS);
         let calls = count.div_ceil(at_once.max(1));
         // The same line again, or for each channel what becomes an equal part of it all.
         let (mut next, step) = match self.ahead {

@@ -19,7 +19,7 @@ pub(super) use adjoint::Contributions;
 pub(super) use gradient::TileGradient;
 
 use self::transform::{Filter, Input, Memory, Output, Patch, Reversed, Room, Values, transform};
-use super::correlate::Stack;
+use super::correlate::{Stack, most_columns};
 use super::filters::Filters;
 use super::product::{Ahead, Product};
 use crate::cpu::epilogue::{Finish, InRegisters};
@@ -153,6 +153,7 @@ impl Tiling {
     ) {
         let filters = self.filters;
         let depth = filters.inner.next_multiple_of(V::LANES);
+        let at_once = most_columns(count, width / V::LANES, V::REGISTERS);
         for point in 0..ALL {
             // SAFETY: the caller's.
             unsafe {
@@ -171,7 +172,7 @@ impl Tiling {
                     ending: InRegisters::NONE,
                     begin: [0; 2],
                 };
-                of_point.compute::<V>(count, width);
+                of_point.compute_at_once::<V>(count, width, at_once);
             }
         }
     }

@@ -14,13 +14,15 @@ use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
 use crate::cpu::shared::Shared;
 use crate::cpu::transpose::LANES;
-use crate::cpu::vector::{Vector, Work, on_registers};
+use crate::cpu::vector::{Vector, Work, fetch, on_registers};
 use crate::team::Team;
 
 /// A thread pools at least about so many elements at a time.
 const PIECE: usize = 1 << 13;
 /// About so many pieces keep a team busy.
 const PIECES: usize = 8;
+/// At least so many elements are between those that are pooled and those that are asked for.
+const AHEAD: usize = 1 << 11;
 
 /// Some rows of windows, and some channels.
 struct Piece<'a, T> {
@@ -52,6 +54,9 @@ struct Line<T> {
     rows: usize,
     /// The first result.
     result: usize,
+    /// The distance of the elements that are asked for meanwhile, as images are in no cache of the core: of rows below, as many as take
+    /// the time of memory.
+    ahead: usize,
     /// The numbers of elements that means are taken of.
     counts: [T; WINDOWS],
 }
@@ -67,6 +72,7 @@ struct Window {
     distances: [usize; 2],
     /// The channels that there are, of those of a register.
     lanes: usize,
+    ahead: usize,
 }
 
 impl<T: Float> Pooling<T> {
@@ -178,10 +184,12 @@ impl<T: Float> Piece<'_, T> {
         let Pooling { pool, images, results, .. } = self.of;
         let (image, y) = (row / pool.output[0], row % pool.output[0]);
         let rows = pool.rows(y);
+        let of_rows = pool.op.strides[0] as usize * images.size[1] * images.channels;
         Line {
             first: (image * images.size[0] + rows.start) * images.size[1],
             rows: rows.len(),
             result: row * results.size[1] + columns.first,
+            ahead: of_rows * AHEAD.div_ceil(of_rows.max(1)),
             counts: if self.is_average() { pool.counts(y, columns) } else { [T::ZERO; WINDOWS] },
         }
     }
@@ -196,6 +204,7 @@ impl<T: Float> Piece<'_, T> {
             size: [line.rows, covered.len()],
             distances: [width * channels, channels],
             lanes: self.channels.end - lane,
+            ahead: line.ahead,
         };
         (window, (line.result + at) * channels + lane)
     }
@@ -216,7 +225,9 @@ impl<T: Float> Piece<'_, T> {
             let mut value = load::<V>(start, window.lanes);
             if window.size == [2, 2] {
                 // These are most of all windows, and the loops take longer than the elements.
+                fetch(start.wrapping_add(window.ahead));
                 for at in [across, down, down + across] {
+                    fetch(start.wrapping_add(at + window.ahead));
                     let x = load::<V>(start.add(at), window.lanes);
                     value = if self.is_average() { value.add(x) } else { x.or_larger(value) };
                 }
@@ -283,7 +294,7 @@ impl<T: Float> Piece<'_, T> {
         &self,
         x: *const T,
         grad: V,
-        Window { first, distances: [down, across], lanes, .. }: Window,
+        Window { first, distances: [down, across], lanes, ahead, .. }: Window,
         out: *mut T,
     ) {
         let places = [first, first + across, first + down, first + down + across];
@@ -293,6 +304,8 @@ impl<T: Float> Piece<'_, T> {
             let mut seen = [zero; 4];
             for (seen, at) in seen.iter_mut().zip(places) {
                 *seen = load::<V>(x.add(at), lanes);
+                fetch(x.wrapping_add(at + ahead));
+                fetch(out.wrapping_add(at + ahead));
             }
             let result = seen[3].or_larger(seen[2].or_larger(seen[1].or_larger(seen[0])));
             let mut rest = grad;

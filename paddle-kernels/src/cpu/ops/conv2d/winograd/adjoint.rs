@@ -100,10 +100,16 @@ impl<T: Float> Piece<'_, T> {
         let Tiling { filters, images, .. } = &self.of.tiling;
         let [first, end] = self.blocks.map(|block| (block * filters.widest()).min(filters.outer));
         let elements = images.plane();
-        for element in self.images[0] * elements..self.images[1] * elements {
+        let [begin, behind] = self.images.map(|image| image * elements);
+        // Where a piece has all channels, its elements are one run.
+        let (runs, at_once) = match end - first == images.channels {
+            true => (begin..begin + 1, (behind - begin) * images.channels),
+            false => (begin..behind, end - first),
+        };
+        for element in runs {
             let at = element * images.channels + self.group * filters.outer + first;
             // SAFETY: the channels of an element are inside of the gradients.
-            unsafe { self.of.out.add(at).write_bytes(0, end - first) };
+            unsafe { self.of.out.add(at).write_bytes(0, at_once) };
         }
     }
 
