@@ -26,6 +26,7 @@ mod real;
 mod scratch;
 mod sequence_pieces;
 mod shared;
+mod stack;
 mod sum;
 mod together;
 mod transpose;

@@ -6,16 +6,15 @@
 //! bits do not depend on strips or threads.
 #![allow(unsafe_code, reason = "computes with vectors")]
 
-use std::mem::MaybeUninit;
-
 use super::axis::Axis;
 use super::filters::{Filters, REGISTERS};
-use super::strips::{CHANNELS, COPY_BYTES, RESULTS, Strip, Strips};
+use super::strips::{CHANNELS, RESULTS, Strip, Strips};
 use super::taps::Taps;
 use crate::cpu::epilogue::{Finish, InRegisters};
 use crate::cpu::images::{Images, Places};
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
+use crate::cpu::stack;
 use crate::cpu::transpose::separate;
 use crate::cpu::vector::{Vector, Work, fetch, on_registers};
 use crate::team::Team;
@@ -39,16 +38,7 @@ pub(super) struct Correlation<'a, T> {
 // SAFETY: threads write results that do not overlap.
 unsafe impl<T: Sync> Sync for Correlation<'_, T> {}
 
-/// Memory on the stack. Builds without optimisation copy a value that holds it, which takes longer than the kernel.
-pub(super) type Stack<const BYTES: usize> = MaybeUninit<Lines<BYTES>>;
-
-/// Lines of the cache.
-#[repr(align(64))]
-pub(super) struct Lines<const BYTES: usize>(
-    #[allow(dead_code, reason = "written and read through its pointer")] [u8; BYTES],
-);
-
-/// The bytes of the results of a strip, for one block of filters: two of the widest registers for each result.
+/// The most bytes of the results of a strip, for one block of filters: two of the widest registers for each result.
 pub(super) const TILE_BYTES: usize = RESULTS * REGISTERS * 64;
 
 /// About so many pieces of work keep a team busy.
@@ -90,13 +80,15 @@ struct Piece<'a, T> {
     of: &'a Correlation<'a, T>,
     strip: usize,
     blocks: [usize; 2],
+    /// Memory for the copy of the strip, and for its results if their channels are no neighbours.
+    memory: [*mut T; 2],
 }
 
 impl<T: Float> Work<T> for Piece<'_, T> {
     #[inline(always)]
     unsafe fn run<V: Vector<Element = T>>(self) {
         // SAFETY: the caller's.
-        unsafe { self.of.strip::<V>(self.strip, self.blocks) }
+        unsafe { self.of.strip::<V>(self.strip, self.blocks, self.memory) }
     }
 }
 
@@ -110,10 +102,15 @@ impl<T: Float> Correlation<'_, T> {
         let pieces = if self.filters.are_far::<T>() { team.threads() } else { PIECES };
         let shares = pieces.div_ceil(strips.max(1)).min(blocks);
         let is_whole = self.results.last && self.filters.groups == 1 && shares <= 1;
+        let of_results = if self.results.last { 0 } else { self.strips.results() * self.filters.widest() };
+        let bytes = [self.strips.bytes::<T>(), of_results * size_of::<T>()];
         team.run(strips * shares, &|index| {
             let (strip, share) = (index / shares, index % shares);
             let blocks = [share, share + 1].map(|share| share * blocks / shares);
-            on_registers(isa, Piece { of: self, strip, blocks });
+            stack::lend(bytes, &mut |memory| {
+                let memory = memory.map(|memory| memory.cast::<T>());
+                on_registers(isa, Piece { of: self, strip, blocks, memory });
+            });
             if is_whole && !finish.is_none() {
                 // SAFETY: these results are the strip's own, and are final.
                 unsafe { self.finish(strip, finish) };
@@ -144,18 +141,20 @@ impl<T: Float> Correlation<'_, T> {
     /// Computes the results of a strip for some blocks of filters.
     ///
     /// # Safety
-    /// The machine has the instruction set of `V`.
+    /// Both memories have room; the machine has the instruction set of `V`.
     #[inline(always)]
-    unsafe fn strip<V: Vector<Element = T>>(&self, index: usize, [first, end]: [usize; 2]) {
+    unsafe fn strip<V: Vector<Element = T>>(
+        &self,
+        index: usize,
+        [first, end]: [usize; 2],
+        [copy, tile]: [*mut T; 2],
+    ) {
         let (image, index) = (index / self.strips.count(), index % self.strips.count());
         let (image, group) = (image / self.filters.groups, image % self.filters.groups);
         let strip = self.strips.strip(index);
         let [rows, columns] = strip.clone().map(|range| range.len());
         let from = self.images.distances();
         let source = &self.source[image * self.images.image() + group * self.strips.channels * from[0]..];
-        let mut copy = Stack::<COPY_BYTES>::uninit();
-        let mut tile = Stack::<TILE_BYTES>::uninit();
-        let (copy, tile) = ((&raw mut copy).cast::<T>(), (&raw mut tile).cast::<T>());
         let ([to_channel, _], [down, across]) = (self.results.distances(), self.strips.axes);
         // SAFETY: the strip's copy, and its results for one block, have room; results are inside of the output.
         unsafe {

@@ -59,6 +59,11 @@ impl Filters {
         self.width_of_all() * self.inner * self.elements()
     }
 
+    /// The distance of copies of elements with all inner channels, that they are not in the same lines of the first-level cache.
+    pub(super) fn apart(&self) -> usize {
+        self.inner + self.lanes
+    }
+
     /// Whether they are too many for the caches of a core, so that they come from a far one for each strip.
     pub(super) fn are_far<T>(&self) -> bool {
         /// The most bytes that are near.

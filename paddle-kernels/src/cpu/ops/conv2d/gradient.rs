@@ -8,13 +8,13 @@
 #![allow(unsafe_code, reason = "computes with vectors")]
 
 use super::axis::Axis;
-use super::correlate::{Stack, TILE_BYTES};
 use super::filters::Filters;
 use super::strips::{CHANNELS, COPY_BYTES, RESULTS, Strip, Strips};
 use super::taps::Taps;
 use crate::cpu::images::{Images, Places};
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
+use crate::cpu::stack;
 use crate::cpu::transpose::interleave;
 use crate::cpu::vector::{Vector, Work, on_registers};
 use crate::team::Team;
@@ -95,6 +95,8 @@ struct Part<'a, T> {
     chunk: usize,
     strips: [usize; 2],
     to: *mut T,
+    /// Memory for copies of strips, and for the gradients of their results.
+    memory: [*mut T; 2],
 }
 
 /// Strips that are gone over at once: their rows and columns.
@@ -107,7 +109,7 @@ impl<T: Float> Work<T> for Part<'_, T> {
     #[inline(always)]
     unsafe fn run<V: Vector<Element = T>>(self) {
         // SAFETY: the caller's; nobody else uses this partial gradient.
-        unsafe { self.of.part::<V>(self.group, self.chunk, self.strips, self.to) }
+        unsafe { self.of.part::<V>(self.group, self.chunk, self.strips, self.to, self.memory) }
     }
 }
 
@@ -116,13 +118,18 @@ impl<T: Float> FilterGradient<'_, T> {
     pub(super) fn run(&self, isa: Isa, team: &Team, parts: usize) {
         let strips = self.images.count * self.strips.count();
         let chunks = self.filters.inner.div_ceil(self.strips.channels);
+        let of_results = self.strips.results() * self.filters.widest() * size_of::<T>();
+        let bytes = [self.strips.bytes::<T>(), of_results].map(|bytes| self.at_once * bytes);
         team.run(self.filters.groups * parts * chunks, &|index| {
             let (index, chunk) = (index / chunks, index % chunks);
             let (part, group) = (index / self.filters.groups, index % self.filters.groups);
             let strips = [part, part + 1].map(|part| part * strips / parts);
             // SAFETY: each index has channels of a partial gradient of its own.
             let to = unsafe { self.parts.add(index * self.filters.group()) };
-            on_registers(isa, Part { of: self, group, chunk, strips, to });
+            stack::lend(bytes, &mut |memory| {
+                let memory = memory.map(|memory| memory.cast::<T>());
+                on_registers(isa, Part { of: self, group, chunk, strips, to, memory });
+            });
         });
     }
 
@@ -138,10 +145,8 @@ impl<T: Float> FilterGradient<'_, T> {
         chunk: usize,
         [first, end]: [usize; 2],
         to: *mut T,
+        [copy, tile]: [*mut T; 2],
     ) {
-        let mut copy = Stack::<COPY_BYTES>::uninit();
-        let mut tile = Stack::<TILE_BYTES>::uninit();
-        let (copy, tile) = ((&raw mut copy).cast::<T>(), (&raw mut tile).cast::<T>());
         let Filters { inner, outer, .. } = self.filters;
         let (distances, to_channel) = (self.images.distances(), self.results.distances()[0]);
         let (begin, of_copy, width_of_all) =

@@ -7,7 +7,6 @@ use std::ops::Range;
 use paddle_core::memory::OutOfMemory;
 
 use super::Sizes;
-use super::correlate::Stack;
 use super::filters::{Filters, add_parts};
 use super::gradient::parts;
 use super::product::{Ahead, Product};
@@ -18,6 +17,7 @@ use crate::cpu::kernel::Machine;
 use crate::cpu::matmul::Matmul;
 use crate::cpu::number::Float;
 use crate::cpu::scratch::Scratch;
+use crate::cpu::stack;
 use crate::cpu::vector::{Vector, Work, on_registers};
 use crate::team::Team;
 
@@ -56,6 +56,8 @@ struct Piece<'a, T> {
     first: [usize; 2],
     count: usize,
     blocks: [usize; 2],
+    /// Memory for copies of elements, and for how many; none if they are not copied.
+    copies: (*mut T, usize),
 }
 
 impl<T: Float> Work<T> for Piece<'_, T> {
@@ -64,16 +66,13 @@ impl<T: Float> Work<T> for Piece<'_, T> {
         let Pointwise { filters, source, images, strides, .. } = self.of;
         let from = source[self.first[0] * images.channels + self.group * filters.inner..].as_ptr();
         let distance = strides[1] * images.channels;
-        let depth = filters.inner;
-        let apart = depth + V::LANES;
-        let room = COPY_BYTES / (apart * size_of::<T>());
-        // SAFETY: the elements of a piece are inside of the images, and a copy has room for as many as it is made of.
+        let (depth, apart) = (filters.inner, filters.apart());
+        let (copy, room) = self.copies;
+        // SAFETY: the elements of a piece are inside of the images, and there is memory for so many copies.
         unsafe {
-            if !(distance * size_of::<T>()).is_multiple_of(ALIASED) || room < NEIGHBOURS {
+            if room == 0 {
                 return self.columns::<V>(from, distance, 0..self.count);
             }
-            let mut copy = Stack::<COPY_BYTES>::uninit();
-            let copy = (&raw mut copy).cast::<T>();
             let mut done = 0;
             while done < self.count {
                 let columns = done..self.count.min(done + room);
@@ -140,35 +139,39 @@ impl<T: Float> Pointwise<'_, T> {
         let pieces = if threads == 1 { 1 } else { (4 * threads).div_ceil(others) };
         let fewest = WORK.div_ceil(per_column).min(COLUMNS);
         let cuts = columns.div_ceil(columns.div_ceil(pieces).clamp(fewest, COLUMNS));
+        // Nearly equal pieces, in which no more than the last neighbours are fewer.
+        let of_piece = columns.div_ceil(cuts.max(1)).max(1).next_multiple_of(NEIGHBOURS);
+        let cuts = columns.div_ceil(of_piece);
         // Few elements with many channels are shared out by blocks of filters.
         let of_each = (columns * per_column).div_ceil(cuts.max(1));
         let shares = pieces.div_ceil(cuts.max(1)).min(of_each / WORK).clamp(1, filters.blocks().max(1));
         let is_whole = filters.groups * shares == 1;
+        // How many elements are copied at a time.
+        let is_aliased = (strides[1] * images.channels * size_of::<T>()).is_multiple_of(ALIASED);
+        let of_copy = filters.apart() * size_of::<T>();
+        let room = if is_aliased { (COPY_BYTES / of_copy).min(of_piece) } else { 0 };
+        let room = if room < NEIGHBOURS { 0 } else { room };
         team.run(filters.groups * lines * cuts * shares, &|index| {
             let (index, share) = (index / shares, index % shares);
             let (index, cut) = (index / cuts, index % cuts);
             let (group, line) = (index / lines, index % lines);
             let (image, y) = (line / results.size[0], line % results.size[0]);
-            let column = cut * columns / cuts;
+            let column = cut * of_piece;
             let of_line = match lines {
                 1 => 0,
                 _ => (image * images.size[0] + y * strides[0]) * images.size[1],
             };
-            let (first, count) = (line * columns + column, (cut + 1) * columns / cuts - column);
-            on_registers(
-                isa,
-                Piece {
-                    of: self,
-                    group,
-                    first: [of_line + column * strides[1], first],
-                    count,
-                    blocks: [share, share + 1].map(|share| share * filters.blocks() / shares),
-                },
-            );
+            let (first, count) = (line * columns + column, of_piece.min(columns - column));
+            let first = [of_line + column * strides[1], first];
+            let blocks = [share, share + 1].map(|share| share * filters.blocks() / shares);
+            stack::lend([room * of_copy], &mut |[memory]| {
+                let copies = (memory.cast::<T>(), room);
+                on_registers(isa, Piece { of: self, group, first, count, blocks, copies });
+            });
             if is_whole {
                 // SAFETY: these results are the piece's own, and are final.
                 unsafe {
-                    finish.part(self.out, first * results.channels..(first + count) * results.channels)
+                    finish.part(self.out, first[1] * results.channels..(first[1] + count) * results.channels)
                 };
             }
         });

@@ -11,13 +11,13 @@ use std::ops::Range;
 use paddle_core::memory::OutOfMemory;
 
 use super::Sizes;
-use super::correlate::Stack;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::Machine;
 use crate::cpu::matmul::{Operand, Product};
 use crate::cpu::number::Float;
 use crate::cpu::scratch::Scratch;
 use crate::cpu::shared::Shared;
+use crate::cpu::stack;
 use crate::cpu::transpose::transpose;
 
 /// The most rows of a product.
@@ -76,51 +76,56 @@ impl Sizes {
         let taps = (COLUMNS / self.channels).clamp(1, self.filter.width);
         let parts =
             || (0..self.channels).step_by(COLUMNS).map(|part| part..self.channels.min(part + COLUMNS));
+        let widest = COLUMNS.min(taps * self.channels);
+        let bytes = ROWS.min(results) * widest * size_of::<T>();
         let shared = Shared(out.as_mut_ptr());
         team.run(self.images * self.groups, &|index| {
             let (index, group) = (index / self.groups, index % self.groups);
             let filter = &filter[group * self.filters * columns..][..self.filters * columns];
             let grad = &grad[index * of_results + group * self.filters * channel..];
             let out = shared.at(index * image + group * self.channels);
-            let mut product = Stack::<{ ROWS * COLUMNS * size_of::<f64>() }>::uninit();
-            let product = (&raw mut product).cast::<T>();
-            for at in 0..self.input.len() {
-                // SAFETY: these channels of the output belong to this index alone.
-                unsafe { out.add(at * channels).write_bytes(0, self.channels) };
-            }
-            for first in (0..results).step_by(ROWS) {
-                let rows = first..results.min(first + ROWS);
-                for (ky, part) in (0..self.filter.height).flat_map(|ky| parts().map(move |part| (ky, part))) {
-                    for kx in (0..self.filter.width).step_by(taps) {
-                        let kxs = kx..self.filter.width.min(kx + taps);
-                        let (width, tap) = (kxs.len() * part.len(), ky * self.filter.width + kx);
-                        let factors = Product {
-                            k: self.filters,
-                            a: Operand {
-                                start: grad[rows.start * element..].as_ptr(),
-                                row: element,
-                                column: channel,
-                            },
-                            b: Operand {
-                                start: filter[tap * self.channels + part.start..].as_ptr(),
-                                row: columns,
-                                column: 1,
-                            },
-                            c: product,
-                            c_row: width,
-                            accumulate: false,
-                        };
-                        let of_part = Sizes { channels: part.len(), ..*self };
-                        // SAFETY: the product has room, as it has no more rows and columns than the constants say; A and B are
-                        // inside of the gradients and of the filters; these channels of the output belong to this index alone.
-                        unsafe {
-                            factors.compute(*isa, 0..rows.len(), 0..width);
-                            let out = out.add(part.start);
-                            add(*isa, of_part, channels, rows.clone(), (ky, kxs), product, out);
+            stack::lend([bytes], &mut |[product]| {
+                let product = product.cast::<T>();
+                for at in 0..self.input.len() {
+                    // SAFETY: these channels of the output belong to this index alone.
+                    unsafe { out.add(at * channels).write_bytes(0, self.channels) };
+                }
+                for first in (0..results).step_by(ROWS) {
+                    let rows = first..results.min(first + ROWS);
+                    for (ky, part) in
+                        (0..self.filter.height).flat_map(|ky| parts().map(move |part| (ky, part)))
+                    {
+                        for kx in (0..self.filter.width).step_by(taps) {
+                            let kxs = kx..self.filter.width.min(kx + taps);
+                            let (width, tap) = (kxs.len() * part.len(), ky * self.filter.width + kx);
+                            let factors = Product {
+                                k: self.filters,
+                                a: Operand {
+                                    start: grad[rows.start * element..].as_ptr(),
+                                    row: element,
+                                    column: channel,
+                                },
+                                b: Operand {
+                                    start: filter[tap * self.channels + part.start..].as_ptr(),
+                                    row: columns,
+                                    column: 1,
+                                },
+                                c: product,
+                                c_row: width,
+                                accumulate: false,
+                            };
+                            let of_part = Sizes { channels: part.len(), ..*self };
+                            // SAFETY: the product has room, as it has no more rows and columns than the constants say; A and B are
+                            // inside of the gradients and of the filters; these channels of the output belong to this index alone.
+                            unsafe {
+                                factors.compute(*isa, 0..rows.len(), 0..width);
+                                let out = out.add(part.start);
+                                add(*isa, of_part, channels, rows.clone(), (ky, kxs), product, out);
+                            }
                         }
                     }
                 }
-            }
+            });
         });
     }
 }

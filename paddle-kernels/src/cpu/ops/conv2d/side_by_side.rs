@@ -13,13 +13,14 @@ mod neighbours;
 pub(super) use self::groups::Groups;
 pub(super) use self::in_place_gradient::InPlaceGradient;
 pub(super) use self::neighbours::Neighbours;
-use super::correlate::{Stack, TILE_BYTES, fit, most_columns};
+use super::correlate::{TILE_BYTES, fit, most_columns};
 use super::filters::add_parts;
-use super::strips::{CHANNELS, COPY_BYTES, Strips};
+use super::strips::{CHANNELS, Strips};
 use super::taps::Taps;
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
+use crate::cpu::stack;
 use crate::cpu::transpose::transpose;
 use crate::cpu::vector::{Vector, Work, on_registers};
 use crate::team::Team;
@@ -159,13 +160,15 @@ unsafe impl<T: Sync> Sync for SideBySide<'_, T> {}
 struct Piece<'a, T> {
     of: &'a SideBySide<'a, T>,
     index: usize,
+    /// Memory for the copy of the strip, and for the sums of a part of it.
+    memory: [*mut T; 2],
 }
 
 impl<T: Float> Work<T> for Piece<'_, T> {
     #[inline(always)]
     unsafe fn run<V: Vector<Element = T>>(self) {
         // SAFETY: the caller's.
-        unsafe { self.of.strip::<V>(self.index) }
+        unsafe { self.of.strip::<V>(self.index, self.memory) }
     }
 }
 
@@ -173,7 +176,13 @@ impl<T: Float> SideBySide<'_, T> {
     /// Computes all results.
     pub(super) fn run(&self, isa: Isa, team: &Team) {
         let work = self.images.count * self.filters.blocks() * self.strips.count();
-        team.run(work, &|index| on_registers(isa, Piece { of: self, index }));
+        let bytes = [self.strips.bytes::<T>(), TILE_BYTES];
+        team.run(work, &|index| {
+            stack::lend(bytes, &mut |memory| {
+                let memory = memory.map(|memory| memory.cast::<T>());
+                on_registers(isa, Piece { of: self, index, memory });
+            });
+        });
     }
 
     /// The channels of a group that are summed over, and those of a result.
@@ -194,7 +203,7 @@ impl<T: Float> SideBySide<'_, T> {
     /// # Safety
     /// The machine has the instruction set of `V`.
     #[inline(always)]
-    unsafe fn strip<V: Vector<Element = T>>(&self, index: usize) {
+    unsafe fn strip<V: Vector<Element = T>>(&self, index: usize, [copy, tile]: [*mut T; 2]) {
         let (index, block) = (index / self.filters.blocks(), index % self.filters.blocks());
         let (image, strip) = (index / self.strips.count(), self.strips.strip(index % self.strips.count()));
         let [inner, outer] = self.channels();
@@ -205,9 +214,6 @@ impl<T: Float> SideBySide<'_, T> {
         let out = self.out.wrapping_add(image * self.results.image() + block * CHANNELS * to.group);
         let packed = self.packed[block * self.filters.of_block()..].as_ptr();
         let [down, across] = self.strips.axes;
-        let mut copy = Stack::<COPY_BYTES>::uninit();
-        let mut tile = Stack::<TILE_BYTES>::uninit();
-        let (copy, tile) = ((&raw mut copy).cast::<T>(), (&raw mut tile).cast::<T>());
         let [high, wide] = [0, 1].map(|axis| strip[axis].len());
         let [rows, columns] = Part::largest::<T>(outer, [high, wide]);
         // SAFETY: the strip's copy, and the sums of a part of it, have room; results are inside of the output.
@@ -375,13 +381,15 @@ struct PartialGradient<'a, T> {
     part: usize,
     block: usize,
     strips: [usize; 2],
+    /// Memory for the copy of a strip, and for the gradients of a part of it.
+    memory: [*mut T; 2],
 }
 
 impl<T: Float> Work<T> for PartialGradient<'_, T> {
     #[inline(always)]
     unsafe fn run<V: Vector<Element = T>>(self) {
         // SAFETY: the caller's; each part and block has a partial gradient of its own.
-        unsafe { self.of.part::<V>(self.part, self.block, self.strips) }
+        unsafe { self.of.part::<V>(self.part, self.block, self.strips, self.memory) }
     }
 }
 
@@ -392,7 +400,10 @@ impl<T: Float> SideBySideGradient<'_, T> {
         team.run(self.filters.blocks() * parts, &|index| {
             let (part, block) = (index / self.filters.blocks(), index % self.filters.blocks());
             let strips = [part, part + 1].map(|part| part * strips / parts);
-            on_registers(isa, PartialGradient { of: self, part, block, strips });
+            stack::lend([self.strips.bytes::<T>(), TILE_BYTES], &mut |memory| {
+                let memory = memory.map(|memory| memory.cast::<T>());
+                on_registers(isa, PartialGradient { of: self, part, block, strips, memory });
+            });
         });
     }
 
@@ -401,14 +412,17 @@ impl<T: Float> SideBySideGradient<'_, T> {
     /// # Safety
     /// Nobody else uses these partial gradients; the machine has the instruction set of `V`.
     #[inline(always)]
-    unsafe fn part<V: Vector<Element = T>>(&self, part: usize, block: usize, [first, end]: [usize; 2]) {
+    unsafe fn part<V: Vector<Element = T>>(
+        &self,
+        part: usize,
+        block: usize,
+        [first, end]: [usize; 2],
+        [copy, tile]: [*mut T; 2],
+    ) {
         let Filters { channels, filters, .. } = self.filters;
         let groups = self.filters.groups_of(block);
         let from = Groups::new(self.images, groups, channels);
         let of_grad = Groups::new(self.results, groups, filters);
-        let mut copy = Stack::<COPY_BYTES>::uninit();
-        let mut tile = Stack::<TILE_BYTES>::uninit();
-        let (copy, tile) = ((&raw mut copy).cast::<T>(), (&raw mut tile).cast::<T>());
         // SAFETY: the strip's copy, and the gradients of a part of it, have room; the partial gradients are inside of the
         // part.
         unsafe {

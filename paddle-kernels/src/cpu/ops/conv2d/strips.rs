@@ -108,6 +108,11 @@ impl Strips {
         channels.saturating_mul(down).saturating_mul(across)
     }
 
+    /// The bytes of the largest copy.
+    pub(super) fn bytes<T>(&self) -> usize {
+        self.elements() * size_of::<T>()
+    }
+
     /// The distance of neighbouring rows of results in a copy.
     pub(super) fn row(&self) -> usize {
         self.axes[1].lines() * self.line()
@@ -134,7 +139,7 @@ impl Strips {
     /// neighbouring elements of a channel in `source`, which begins with the first channel.
     ///
     /// # Safety
-    /// `source` has these channels of an image. `start` is valid for writing [`COPY_BYTES`] bytes.
+    /// `source` has these channels of an image. `start` is valid for writing [`Self::bytes`] bytes.
     #[inline(always)]
     pub(super) unsafe fn copy<T: Float>(
         &self,
@@ -185,7 +190,7 @@ impl Strips {
     /// have.
     ///
     /// # Safety
-    /// `source` has these channels of an image. `start` is valid for writing [`COPY_BYTES`] bytes.
+    /// `source` has these channels of an image. `start` is valid for writing [`Self::bytes`] bytes.
     #[inline(always)]
     pub(super) unsafe fn copy_groups<T: Float>(
         &self,

@@ -19,7 +19,7 @@ pub(super) use adjoint::Contributions;
 pub(super) use gradient::TileGradient;
 
 use self::transform::{Filter, Input, Memory, Output, Patch, Reversed, Room, Values, transform};
-use super::correlate::{Stack, most_columns};
+use super::correlate::most_columns;
 use super::filters::Filters;
 use super::product::{Ahead, Product};
 use crate::cpu::epilogue::{Finish, InRegisters};
@@ -27,6 +27,7 @@ use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
 use crate::cpu::shared::Shared;
+use crate::cpu::stack;
 use crate::cpu::transpose::transpose;
 use crate::cpu::vector::{Vector, Work, on_registers};
 use crate::team::Team;
@@ -39,8 +40,6 @@ const ALL: usize = POINTS * POINTS;
 const TILES: usize = 28;
 /// The most bytes of the values of these tiles at all points.
 const BYTES: usize = 256 * 1024;
-/// The most bytes of their products with a block of filters.
-const PRODUCT_BYTES: usize = ALL * TILES * super::filters::REGISTERS * 64;
 /// The most bytes of filters at all points. Larger ones would come from memory for each few tiles.
 const FILTER_BYTES: usize = 8 << 20;
 
@@ -129,6 +128,13 @@ impl Tiling {
     fn at_once<T>(&self, channels: usize) -> usize {
         let tile = ALL * channels.next_multiple_of(self.filters.lanes) * size_of::<T>();
         (BYTES / tile.max(1)).min(TILES)
+    }
+
+    /// The bytes of the values of so many tiles at all points, and of their products with a block of filters.
+    fn bytes<T>(&self, tiles: usize) -> [usize; 2] {
+        let Filters { inner, lanes, .. } = self.filters;
+        let channels = [inner.next_multiple_of(lanes), self.filters.width(0)];
+        channels.map(|channels| ALL * tiles * channels * size_of::<T>())
     }
 
     /// The part of the source that a tile covers, and the results that it gives. Tiles of all images are numbered.
@@ -294,10 +300,10 @@ impl<T: Float> Tiles<'_, T> {
             let (group, piece) = (index / pieces, index % pieces);
             let tiles = [piece * at_once, tiles.min((piece + 1) * at_once)];
             let blocks = [share, share + 1].map(|share| share * blocks / shares);
-            // Here, and not in code for vectors, of which builds without optimisation have a copy for each size of tiles.
-            let (mut values, mut products) = (Stack::<BYTES>::uninit(), Stack::<PRODUCT_BYTES>::uninit());
-            let memory = [values.as_mut_ptr().cast::<T>(), products.as_mut_ptr().cast::<T>()];
-            on_registers(isa, Piece { of: self, group, tiles, blocks, memory });
+            stack::lend(self.tiling.bytes::<T>(at_once), &mut |memory| {
+                let memory = memory.map(|memory| memory.cast::<T>());
+                on_registers(isa, Piece { of: self, group, tiles, blocks, memory });
+            });
             if is_whole && !finish.is_none() {
                 // SAFETY: these results are the piece's own, and are final.
                 unsafe { self.finish(tiles, finish) };

@@ -5,10 +5,10 @@
 #![allow(unsafe_code, reason = "computes with vectors")]
 
 use super::transform::{Added, InputGradient, Memory, Patch, Spread, transform};
-use super::{BYTES, POINTS, PRODUCT_BYTES, Tiling};
+use super::{POINTS, Tiling};
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
-use crate::cpu::ops::conv2d::correlate::Stack;
+use crate::cpu::stack;
 use crate::cpu::vector::{Vector, Work, on_registers};
 use crate::team::Team;
 
@@ -35,6 +35,8 @@ impl<T: Float> Contributions<'_, T> {
         let most = (self.tiling.at_once::<T>(filters.inner) / of_image.max(1)).max(1);
         let of_each = images.count.div_ceil(team.threads()).clamp(1, most);
         let pieces = images.count.div_ceil(of_each);
+        let at_once = self.tiling.at_once::<T>(filters.inner).min(of_each * of_image);
+        let bytes = self.tiling.bytes::<T>(at_once);
         // Each share of the blocks transforms the gradients again.
         let shares = team.threads().div_ceil((pieces * filters.groups).max(1)).min(blocks);
         team.run(filters.groups * pieces * shares, &|index| {
@@ -42,9 +44,10 @@ impl<T: Float> Contributions<'_, T> {
             let (group, piece) = (index / pieces, index % pieces);
             let images = [piece * of_each, images.count.min((piece + 1) * of_each)];
             let blocks = [share, share + 1].map(|share| share * blocks / shares);
-            let (mut values, mut products) = (Stack::<BYTES>::uninit(), Stack::<PRODUCT_BYTES>::uninit());
-            let memory = [values.as_mut_ptr().cast::<T>(), products.as_mut_ptr().cast::<T>()];
-            on_registers(isa, Piece { of: self, group, images, blocks, memory });
+            stack::lend(bytes, &mut |memory| {
+                let memory = memory.map(|memory| memory.cast::<T>());
+                on_registers(isa, Piece { of: self, group, images, blocks, memory });
+            });
         });
     }
 }

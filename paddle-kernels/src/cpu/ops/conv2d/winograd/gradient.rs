@@ -9,9 +9,9 @@ use super::{ALL, MOST_TAPS, MOST_WIDTH, POINTS, Tiling};
 use crate::cpu::epilogue::InRegisters;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
-use crate::cpu::ops::conv2d::correlate::Stack;
 use crate::cpu::ops::conv2d::filters::{Filters, add_parts};
 use crate::cpu::shared::Shared;
+use crate::cpu::stack;
 use crate::cpu::transpose::transpose;
 use crate::cpu::vector::{Vector, Work, on_registers};
 use crate::team::Team;
@@ -34,11 +34,15 @@ pub(in super::super) struct TileGradient<'a, T> {
 // SAFETY: threads write sums that do not overlap.
 unsafe impl<T: Sync> Sync for TileGradient<'_, T> {}
 
+/// The bytes of the values of a tile of the source and of the gradients.
+fn tile_bytes<T>(filters: Filters) -> usize {
+    let Filters { inner, lanes, .. } = filters;
+    ALL * (inner.next_multiple_of(lanes) + filters.width_of_all()) * size_of::<T>()
+}
+
 /// How many tiles are added up at once.
 fn at_once<T>(filters: Filters) -> usize {
-    let Filters { inner, lanes, .. } = filters;
-    let tile = ALL * (inner.next_multiple_of(lanes) + filters.width_of_all()) * size_of::<T>();
-    (BYTES / tile.max(1)).min(TILES)
+    (BYTES / tile_bytes::<T>(filters).max(1)).min(TILES)
 }
 
 impl Tiling {
@@ -64,8 +68,10 @@ impl<T: Float> TileGradient<'_, T> {
             let tiles = [part, part + 1].map(|part| part * tiles / parts);
             // SAFETY: each index has sums of its own.
             let to = unsafe { self.parts.add(index * self.tiling.filters.group()) };
-            let mut values = Stack::<BYTES>::uninit();
-            on_registers(isa, Part { of: self, group, tiles, values: values.as_mut_ptr().cast(), to });
+            let most = at_once::<T>(self.tiling.filters).min(tiles[1] - tiles[0]);
+            stack::lend([most * tile_bytes::<T>(self.tiling.filters)], &mut |[values]| {
+                on_registers(isa, Part { of: self, group, tiles, values: values.cast(), to });
+            });
         });
     }
 }
@@ -101,7 +107,7 @@ impl<T: Float> Part<'_, T> {
         let TileGradient { tiling, source, grad, .. } = self.of;
         let Tiling { filters, images, results, .. } = tiling;
         let (depth, width) = (filters.inner.next_multiple_of(V::LANES), filters.width_of_all());
-        let at_once = at_once::<T>(*filters);
+        let at_once = at_once::<T>(*filters).min(self.tiles[1] - self.tiles[0]).max(1);
         let values = self.values;
         // SAFETY: the values of the tiles have room; images and gradients are valid.
         unsafe {

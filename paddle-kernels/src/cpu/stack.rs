@@ -1,0 +1,74 @@
+//! Memory on the stack, for what a piece of work computes with.
+//!
+//! A function touches each page of a large frame when it begins, so that the stack can grow. That takes longer than small pieces of work. So memory
+//! is lent by a function whose frame is about as large as what is asked for.
+#![allow(unsafe_code, reason = "lends memory that nothing was written to")]
+
+use std::mem::MaybeUninit;
+
+/// Lines of the cache.
+#[repr(align(64))]
+struct Lines<const BYTES: usize>(
+    #[allow(dead_code, reason = "written and read through its pointer")] [u8; BYTES],
+);
+
+const LINE: usize = 64;
+
+/// Lends memory of so many bytes each, up to [`MOST`] together. Each begins with a line of the cache, and nothing was written to it.
+pub(super) fn lend<const COUNT: usize>(bytes: [usize; COUNT], work: &mut dyn FnMut([*mut u8; COUNT])) {
+    let ends: [usize; COUNT] =
+        std::array::from_fn(|at| bytes[..=at].iter().map(|bytes| bytes.next_multiple_of(LINE)).sum());
+    let all = ends.last().copied().unwrap_or(0);
+    let mut split = |memory: *mut u8| {
+        work(std::array::from_fn(|at| memory.wrapping_add(ends[at] - bytes[at].next_multiple_of(LINE))));
+    };
+    match all {
+        ..=0x4000 => of_bytes::<0x4000>(&mut split),
+        ..=0xc000 => of_bytes::<0xc000>(&mut split),
+        ..=0x20000 => of_bytes::<0x20000>(&mut split),
+        ..=0x40000 => of_bytes::<0x40000>(&mut split),
+        ..=MOST => of_bytes::<MOST>(&mut split),
+        _ => panic!("{all} bytes of the stack"),
+    }
+}
+
+/// The most bytes that are lent.
+const MOST: usize = 0x80000;
+
+#[inline(never)]
+fn of_bytes<const BYTES: usize>(work: &mut dyn FnMut(*mut u8)) {
+    let mut memory = MaybeUninit::<Lines<BYTES>>::uninit();
+    work((&raw mut memory).cast());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_as_large_as_it_has_to_be_and_does_not_overlap() {
+        for bytes in [[0, 0], [1, 100], [0x3fc0, 0x40], [0x3fc0, 0x41], [70_000, 60_000], [0x7ff00, 0x100]] {
+            let mut is_called = false;
+            lend(bytes, &mut |memory| {
+                is_called = true;
+                for ((memory, bytes), value) in memory.into_iter().zip(bytes).zip([3, 7]) {
+                    assert_eq!(memory.addr() % LINE, 0);
+                    // SAFETY: so many bytes are lent.
+                    unsafe { memory.write_bytes(value, bytes) };
+                }
+                for ((memory, bytes), value) in memory.into_iter().zip(bytes).zip([3, 7]) {
+                    // SAFETY: so many bytes are lent, and written.
+                    let all = unsafe { std::slice::from_raw_parts(memory, bytes) };
+                    assert!(all.iter().all(|&byte| byte == value));
+                }
+            });
+            assert!(is_called);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "bytes of the stack")]
+    fn more_is_not_there() {
+        lend([MOST + 1], &mut |_| {});
+    }
+}
