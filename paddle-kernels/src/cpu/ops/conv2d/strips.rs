@@ -52,9 +52,12 @@ impl Strips {
     pub(super) fn new<T>(axes: [Axis; 2], channels: usize, pieces: Option<usize>) -> Option<Strips> {
         let [rows, columns] = axes.map(|axis| axis.count.max(1));
         let of_block = channels_of_block(channels);
+        // As [`Self::elements`] says, for many sizes.
+        let (lines, beyond) = (axes.map(|axis| axis.lines()), axes.map(|axis| axis.reach(0)));
+        let of_channels = channels.next_multiple_of(of_block).saturating_mul(size_of::<T>());
         let bytes = |size: [usize; 2]| {
-            let strips = Strips { axes, channels, of_block, size };
-            strips.elements().saturating_mul(size_of::<T>())
+            let [down, across] = [0, 1].map(|at| lines[at] * (size[at] + beyond[at]));
+            of_channels.saturating_mul(down).saturating_mul(across)
         };
         let across = (1..=columns).find_map(|cuts| {
             let columns = columns.div_ceil(cuts);
