@@ -28,6 +28,7 @@ use super::store::Store;
 use super::worker::{self, Setting};
 use super::{Cluster, ClusterError, Kind, Running, master};
 use crate::Error;
+use crate::device::Device;
 
 /// Where a job begins.
 pub(crate) struct Beginning {
@@ -160,6 +161,16 @@ impl Cluster {
                 running.processes = Some(started);
             }
             _ => {
+                // Nothing is started if a device is not there.
+                let cpu = Cpu::new()?;
+                let roles = (0..settings.servers).map(|rank| (true, rank));
+                let roles = roles.chain((0..settings.trainers).map(|rank| (false, rank)));
+                let workers = roles.map(|(is_server, rank)| {
+                    let devices = inner.devices.clone();
+                    let device = devices.of(rank, cpu.clone())?;
+                    Ok(Worker { is_server, rank, device, devices, cpu: cpu.clone() })
+                });
+                let workers = workers.collect::<Result<Vec<_>, Error>>()?;
                 let threads = Threads::default();
                 threads.add(MASTER, true, to_master.clone());
                 let link = threads.clone();
@@ -173,7 +184,7 @@ impl Cluster {
                         &mut record,
                     );
                 })?;
-                start_threads(&threads, &store, &inner.devices, settings)?;
+                start_threads(&threads, &store, workers, settings)?;
                 running.threads = Some(threads);
             }
         }
@@ -184,19 +195,25 @@ impl Cluster {
     }
 }
 
+/// A server or trainer that is a thread, and where its device is from.
+struct Worker {
+    is_server: bool,
+    rank: u32,
+    device: Device,
+    devices: Devices,
+    cpu: Cpu,
+}
+
 /// Starts servers and trainers as threads.
 fn start_threads(
     threads: &Threads,
     store: &Store,
-    devices: &Devices,
+    workers: Vec<Worker>,
     settings: Settings,
 ) -> Result<(), Error> {
-    let cpu = Cpu::new()?;
-    let Settings { servers, trainers, timing, .. } = settings;
-    let roles = (0..servers).map(|rank| (true, rank)).chain((0..trainers).map(|rank| (false, rank)));
-    for (k, (is_server, rank)) in roles.enumerate() {
-        let (threads, store, devices, cpu) = (threads.clone(), store.clone(), devices.clone(), cpu.clone());
-        let mut device = devices.of(rank, cpu.clone())?;
+    let Settings { trainers, timing, .. } = settings;
+    for (k, Worker { is_server, rank, mut device, devices, cpu }) in workers.into_iter().enumerate() {
+        let (threads, store) = (threads.clone(), store.clone());
         let name = format!("{} {rank}", if is_server { "server" } else { "trainer" });
         let mut process = MASTER + 1 + k as u64;
         // A worker whose work fails is followed by another one, as a process is.
