@@ -32,14 +32,15 @@ fn of_frame<const COUNT: usize>(bytes: [usize; COUNT], work: &mut dyn FnMut([*mu
     let mut split = |memory: *mut u8| {
         work(std::array::from_fn(|at| memory.wrapping_add(ends[at] - bytes[at].next_multiple_of(LINE))));
     };
-    match all {
-        ..=0x4000 => of_bytes::<0x4000>(&mut split),
-        ..=0xc000 => of_bytes::<0xc000>(&mut split),
-        ..=0x20000 => of_bytes::<0x20000>(&mut split),
-        ..=0x40000 => of_bytes::<0x40000>(&mut split),
-        ..=MOST => of_bytes::<MOST>(&mut split),
+    let lend = match all {
+        0..=0x4000 => of_bytes::<0x4000>,
+        0x4001..=0xc000 => of_bytes::<0xc000>,
+        0xc001..=0x20000 => of_bytes::<0x20000>,
+        0x20001..=0x40000 => of_bytes::<0x40000>,
+        0x40001..=MOST => of_bytes::<MOST>,
         _ => panic!("{all} bytes of the stack"),
-    }
+    };
+    lend(&mut split);
 }
 
 /// The most bytes that are lent.
