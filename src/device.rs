@@ -76,6 +76,15 @@ fn of_cpu(cpu: Cpu) -> Device {
     cpu
 }
 
+/// Whether values of the device are in the memory of the process.
+#[cfg(feature = "cluster")]
+pub(crate) fn is_cpu(device: &Device) -> bool {
+    #[cfg(any(feature = "cuda", feature = "wgpu"))]
+    return matches!(device, Device::Cpu(_));
+    #[cfg(not(any(feature = "cuda", feature = "wgpu")))]
+    return matches!(device, Cpu { .. });
+}
+
 #[cfg(feature = "cuda")]
 fn cuda(number: usize, cpu: Cpu) -> Result<Device, Error> {
     let card = paddle_kernels::gpu::cuda::Cuda::new(number, cpu).map_err(DeviceError::Card)?;

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use paddle_cluster::machine::{Reader, Update};
 use paddle_cluster::message::Step;
 use paddle_cluster::tree::{Node, fold};
+use paddle_core::memory::TryGrow;
 use paddle_core::ops::Program;
 use paddle_core::passes::accumulate::fed_by_rows;
 use paddle_core::passes::distribute::Bundling;
@@ -25,7 +26,7 @@ use super::leaf::scalar;
 use super::mail::Mailbox;
 use super::values::{append_stored, bytes_of, size_of, values_of};
 use crate::Error;
-use crate::device::Device;
+use crate::device::{self, Device};
 use crate::element::Values;
 use crate::row_sums::RowSum;
 
@@ -353,11 +354,25 @@ impl Pieces {
         let stored = self.storage.find(piece).ok_or_else(|| message("a question about rows"))?;
         let width: usize = stored.dims.iter().skip(1).product();
         let count = stored.dims.first().copied().unwrap_or(1);
+        let row_of = |id: i64| {
+            let row = usize::try_from(id).ok().filter(|&row| row < count);
+            row.ok_or_else(|| message("a question about rows"))
+        };
+        let row_bytes = width * size_of(stored.dtype);
+        if !device::is_cpu(&self.backend) {
+            // A card takes as long for a row as for very many.
+            let (mut table, mut rows) = (Vec::new(), Vec::new());
+            rows.try_grow(ids.len() * row_bytes)?;
+            append_stored(&mut table, &self.backend, &self.values, stored)?;
+            for &id in ids {
+                let row = table.get(row_of(id)? * row_bytes..).and_then(|rows| rows.get(..row_bytes));
+                rows.extend_from_slice(row.ok_or_else(|| message("a question about rows"))?);
+            }
+            return Ok(rows.into());
+        }
         let mut values = Values::zeros(stored.dtype, ids.len() * width)?;
         for (k, &id) in ids.iter().enumerate() {
-            let row = usize::try_from(id).ok().filter(|&row| row < count);
-            let row = row.ok_or_else(|| message("a question about rows"))?;
-            let at = row * width * size_of(stored.dtype);
+            let at = row_of(id)? * row_bytes;
             self.values.download(&self.backend, stored, at, values.part_mut(k * width..(k + 1) * width));
         }
         Ok(bytes_of(values.as_slice()).into())
