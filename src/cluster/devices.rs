@@ -44,8 +44,8 @@ impl Cluster {
     /// ```
     ///
     /// The bits are those of one card of this kind with as many [shards](crate::Options::shards). Without names, and in processes that
-    /// [a launcher has started](Self::ranks), it is the device that the variable `PADDLE_DEVICE` names, or the CPU. A device that is not there
-    /// is an error of the first step.
+    /// [a launcher has started](Self::ranks), it is the device that the variable `PADDLE_DEVICE` names, or the CPU. With threads, a device
+    /// that is not there is an error of the first step.
     ///
     /// ```
     /// use paddle::cluster::Cluster;

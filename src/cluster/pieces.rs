@@ -360,7 +360,7 @@ impl Pieces {
         };
         let row_bytes = width * size_of(stored.dtype);
         if !device::is_cpu(&self.backend) {
-            // A card takes as long for a row as for very many.
+            // Each copy from a card takes its time, however few elements it has.
             let (mut table, mut rows) = (Vec::new(), Vec::new());
             rows.try_grow(ids.len() * row_bytes)?;
             append_stored(&mut table, &self.backend, &self.values, stored)?;

@@ -6,7 +6,7 @@ use paddle_core::program::DType;
 
 use crate::element::Values;
 
-/// The elements that are copied at once. A card takes as long for a few as for all of these.
+/// The elements that are copied at once. Each copy from a card takes its time, however few they are.
 const BLOCK: usize = 1 << 16;
 
 /// The bytes of elements.

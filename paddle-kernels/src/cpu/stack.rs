@@ -14,8 +14,9 @@ struct Lines<const BYTES: usize>(
 
 const LINE: usize = 64;
 
-/// Lends memory of so many bytes each, up to [`MOST`] together. Each begins with a line of the cache, and nothing was written to it.
-pub(super) fn lend<const COUNT: usize>(bytes: [usize; COUNT], work: &mut dyn FnMut([*mut u8; COUNT])) {
+/// Lends memory of so many bytes each for elements, up to [`MOST`] together. Each begins with a line of the cache, and nothing was written
+/// to it.
+pub(super) fn lend<T, const COUNT: usize>(bytes: [usize; COUNT], work: &mut dyn FnMut([*mut T; COUNT])) {
     if cfg!(test) {
         // Sanitizers see the end of memory that was allocated, and not that of a part of a frame.
         let lines = |bytes: usize| (0..bytes.div_ceil(LINE)).map(|_| MaybeUninit::<Lines<LINE>>::uninit());
@@ -25,12 +26,14 @@ pub(super) fn lend<const COUNT: usize>(bytes: [usize; COUNT], work: &mut dyn FnM
     of_frame(bytes, work);
 }
 
-fn of_frame<const COUNT: usize>(bytes: [usize; COUNT], work: &mut dyn FnMut([*mut u8; COUNT])) {
+fn of_frame<T, const COUNT: usize>(bytes: [usize; COUNT], work: &mut dyn FnMut([*mut T; COUNT])) {
     let ends: [usize; COUNT] =
         std::array::from_fn(|at| bytes[..=at].iter().map(|bytes| bytes.next_multiple_of(LINE)).sum());
     let all = ends.last().copied().unwrap_or(0);
     let mut split = |memory: *mut u8| {
-        work(std::array::from_fn(|at| memory.wrapping_add(ends[at] - bytes[at].next_multiple_of(LINE))));
+        work(std::array::from_fn(|at| {
+            memory.wrapping_add(ends[at] - bytes[at].next_multiple_of(LINE)).cast()
+        }));
     };
     let lend = match all {
         0..=0x4000 => of_bytes::<0x4000>,
@@ -60,7 +63,7 @@ mod tests {
     fn memory_is_as_large_as_it_has_to_be_and_does_not_overlap() {
         for bytes in [[0, 0], [1, 100], [0x3fc0, 0x40], [0x3fc0, 0x41], [70_000, 60_000], [0x7ff00, 0x100]] {
             let mut is_called = false;
-            of_frame(bytes, &mut |memory| {
+            of_frame(bytes, &mut |memory: [*mut u8; 2]| {
                 is_called = true;
                 for ((memory, bytes), value) in memory.into_iter().zip(bytes).zip([3, 7]) {
                     assert_eq!(memory.addr() % LINE, 0);
@@ -80,6 +83,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "bytes of the stack")]
     fn more_is_not_there() {
-        of_frame([MOST + 1], &mut |_| {});
+        of_frame([MOST + 1], &mut |_: [*mut u8; 1]| {});
     }
 }

@@ -108,7 +108,6 @@ impl<T: Float> Correlation<'_, T> {
             let (strip, share) = (index / shares, index % shares);
             let blocks = [share, share + 1].map(|share| share * blocks / shares);
             stack::lend(bytes, &mut |memory| {
-                let memory = memory.map(|memory| memory.cast::<T>());
                 on_registers(isa, Piece { of: self, strip, blocks, memory });
             });
             if is_whole && !finish.is_none() {

@@ -127,7 +127,6 @@ impl<T: Float> FilterGradient<'_, T> {
             // SAFETY: each index has channels of a partial gradient of its own.
             let to = unsafe { self.parts.add(index * self.filters.group()) };
             stack::lend(bytes, &mut |memory| {
-                let memory = memory.map(|memory| memory.cast::<T>());
                 on_registers(isa, Part { of: self, group, chunk, strips, to, memory });
             });
         });

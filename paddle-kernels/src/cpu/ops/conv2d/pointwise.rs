@@ -165,7 +165,7 @@ impl<T: Float> Pointwise<'_, T> {
             let first = [of_line + column * strides[1], first];
             let blocks = [share, share + 1].map(|share| share * filters.blocks() / shares);
             stack::lend([room * of_copy], &mut |[memory]| {
-                let copies = (memory.cast::<T>(), room);
+                let copies = (memory, room);
                 on_registers(isa, Piece { of: self, group, first, count, blocks, copies });
             });
             if is_whole {

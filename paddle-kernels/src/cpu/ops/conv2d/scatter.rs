@@ -84,8 +84,7 @@ impl Sizes {
             let filter = &filter[group * self.filters * columns..][..self.filters * columns];
             let grad = &grad[index * of_results + group * self.filters * channel..];
             let out = shared.at(index * image + group * self.channels);
-            stack::lend([bytes], &mut |[product]| {
-                let product = product.cast::<T>();
+            stack::lend([bytes], &mut |[product]: [*mut T; 1]| {
                 for at in 0..self.input.len() {
                     // SAFETY: these channels of the output belong to this index alone.
                     unsafe { out.add(at * channels).write_bytes(0, self.channels) };

@@ -179,7 +179,6 @@ impl<T: Float> SideBySide<'_, T> {
         let bytes = [self.strips.bytes::<T>(), TILE_BYTES];
         team.run(work, &|index| {
             stack::lend(bytes, &mut |memory| {
-                let memory = memory.map(|memory| memory.cast::<T>());
                 on_registers(isa, Piece { of: self, index, memory });
             });
         });
@@ -401,7 +400,6 @@ impl<T: Float> SideBySideGradient<'_, T> {
             let (part, block) = (index / self.filters.blocks(), index % self.filters.blocks());
             let strips = [part, part + 1].map(|part| part * strips / parts);
             stack::lend([self.strips.bytes::<T>(), TILE_BYTES], &mut |memory| {
-                let memory = memory.map(|memory| memory.cast::<T>());
                 on_registers(isa, PartialGradient { of: self, part, block, strips, memory });
             });
         });

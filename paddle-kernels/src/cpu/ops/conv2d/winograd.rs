@@ -301,7 +301,6 @@ impl<T: Float> Tiles<'_, T> {
             let tiles = [piece * at_once, tiles.min((piece + 1) * at_once)];
             let blocks = [share, share + 1].map(|share| share * blocks / shares);
             stack::lend(self.tiling.bytes::<T>(at_once), &mut |memory| {
-                let memory = memory.map(|memory| memory.cast::<T>());
                 on_registers(isa, Piece { of: self, group, tiles, blocks, memory });
             });
             if is_whole && !finish.is_none() {

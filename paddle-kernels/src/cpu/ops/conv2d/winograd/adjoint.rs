@@ -45,7 +45,6 @@ impl<T: Float> Contributions<'_, T> {
             let images = [piece * of_each, images.count.min((piece + 1) * of_each)];
             let blocks = [share, share + 1].map(|share| share * blocks / shares);
             stack::lend(bytes, &mut |memory| {
-                let memory = memory.map(|memory| memory.cast::<T>());
                 on_registers(isa, Piece { of: self, group, images, blocks, memory });
             });
         });

@@ -70,7 +70,7 @@ impl<T: Float> TileGradient<'_, T> {
             let to = unsafe { self.parts.add(index * self.tiling.filters.group()) };
             let most = at_once::<T>(self.tiling.filters).min(tiles[1] - tiles[0]);
             stack::lend([most * tile_bytes::<T>(self.tiling.filters)], &mut |[values]| {
-                on_registers(isa, Part { of: self, group, tiles, values: values.cast(), to });
+                on_registers(isa, Part { of: self, group, tiles, values, to });
             });
         });
     }
