@@ -6,8 +6,11 @@ use paddle_core::program::DType;
 
 use crate::element::Values;
 
-/// The elements that are copied at once. Each copy from a card takes its time, however few they are.
+/// The elements that are copied from a device at once. Each copy from a card takes its time, however few they are.
 const BLOCK: usize = 1 << 16;
+
+/// The elements that become bytes at once, on the stack. All of this memory is zeroed first, however few they are.
+const CONVERTED: usize = 512;
 
 /// The bytes of elements.
 pub(super) fn bytes_of(values: HostSlice<'_>) -> Vec<u8> {
@@ -20,8 +23,8 @@ pub(super) fn bytes_of(values: HostSlice<'_>) -> Vec<u8> {
 pub(super) fn append(bytes: &mut Vec<u8>, values: HostSlice<'_>) {
     macro_rules! write {
         ($values:expr, $type:ty) => {
-            for values in $values.chunks(BLOCK) {
-                let mut block = [[0; ::std::mem::size_of::<$type>()]; BLOCK];
+            for values in $values.chunks(CONVERTED) {
+                let mut block = [[0; ::std::mem::size_of::<$type>()]; CONVERTED];
                 // A loop over chunks of known length becomes a copy.
                 block.iter_mut().zip(values).for_each(|(to, value)| *to = value.to_le_bytes());
                 bytes.extend_from_slice(block[..values.len()].as_flattened());
@@ -112,7 +115,7 @@ mod tests {
 
     #[test]
     fn elements_of_all_types_become_bytes_and_elements_again() {
-        for count in [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK + 3] {
+        for count in [0, 1, CONVERTED - 1, CONVERTED, 2 * CONVERTED + 3, BLOCK + 1] {
             let all = [
                 Values::Bool((0..count).map(|k| k % 3 == 0).collect()),
                 Values::I32((0..count as i32).map(|k| -k).collect()),
