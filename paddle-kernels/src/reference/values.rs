@@ -142,10 +142,16 @@ impl Values {
         macro_rules! join {
             ($first:expr; $($kind:ident),*) => {
                 match $first {
-                    $(Values::$kind(_) => Values::$kind(all.iter().flat_map(|values| match values {
-                        Values::$kind(values) => values.clone(),
-                        _ => panic!("values of one element type are joined"),
-                    }).collect()),)*
+                    $(Values::$kind(_) => {
+                        let mut joined = Vec::new();
+                        for values in all {
+                            match values {
+                                Values::$kind(values) => joined.extend_from_slice(values),
+                                _ => panic!("values of one element type are joined"),
+                            }
+                        }
+                        Values::$kind(joined)
+                    })*
                 }
             };
         }

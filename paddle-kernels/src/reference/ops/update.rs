@@ -53,40 +53,61 @@ struct Apply<T> {
     powers: Vec<Power>,
 }
 
+/// A parameter's element and its states.
+type Element<T> = (T, [T; MOST_STATES]);
+
+// What does not depend on the rule is compiled once, and not for each of them.
+impl<T: Real> Apply<T> {
+    /// What all elements share, from the operands behind so many states.
+    fn once(&self, states: usize) -> Once<T> {
+        let mut once = Once { rate: self.operands[2][0], powers: [T::of(1.0); 2], trust: T::of(1.0) };
+        for (power, operand) in once.powers.iter_mut().zip(&self.operands[FIRST_STATE + states..]) {
+            *power = operand[0];
+        }
+        once
+    }
+
+    /// Each element before the update, of so many states.
+    fn elements(&self, states: usize) -> Vec<Element<T>> {
+        let states = &self.operands[FIRST_STATE..][..states];
+        let element = |i: usize| {
+            let mut old = [T::of(0.0); MOST_STATES];
+            old.iter_mut().zip(states).for_each(|(old, state)| *old = state[i]);
+            (self.operands[0][i], old)
+        };
+        (0..self.operands[0].len()).map(element).collect()
+    }
+
+    /// The new parameter, its states and powers, from the new elements.
+    fn results(&self, new: &[Element<T>], states: usize, once: &Once<T>) -> Vec<Vec<T>> {
+        let parameter = new.iter().map(|element| element.0).collect();
+        let states = (0..states).map(|k| new.iter().map(|element| element.1[k]).collect());
+        let advancing = self.powers.iter().zip(once.powers).filter(|(power, _)| power.advances);
+        let powers = advancing.map(|(power, value)| vec![value * T::of(power.rate)]);
+        std::iter::once(parameter).chain(states).chain(powers).collect()
+    }
+}
+
 impl<T: Real + Into<f64>> WithRule for Apply<T> {
     type Output = Vec<Vec<T>>;
 
     fn with<R: Rule>(self, rule: R) -> Vec<Vec<T>> {
-        let (one, zero) = (T::of(1.0), T::of(0.0));
-        let (states, powers) = self.operands[FIRST_STATE..].split_at(R::STATES);
-        let mut once = Once { rate: self.operands[2][0], powers: [one; 2], trust: one };
-        for (power, operand) in once.powers.iter_mut().zip(powers) {
-            *power = operand[0];
-        }
-        let elements: Vec<(T, T, [T; MOST_STATES])> = (0..self.operands[0].len())
-            .map(|i| {
-                let mut old = [zero; MOST_STATES];
-                old.iter_mut().zip(states).for_each(|(old, state)| *old = state[i]);
-                (self.operands[0][i], self.operands[1][i], old)
-            })
-            .collect();
+        let (mut once, mut elements, gradient) =
+            (self.once(R::STATES), self.elements(R::STATES), &self.operands[1]);
         if R::SCALED {
             let shared = rule.shared(once);
-            let of_parameter = norm(elements.iter().map(|&(p, ..)| p.into()));
-            let directions = elements.iter().map(|&(p, g, states)| R::direction(&shared, p, g, states));
-            let of_direction = norm(directions.map(Into::into));
+            let of_parameter = norm(elements.iter().map(|&(p, _)| p.into()));
+            let directions = elements.iter().zip(gradient);
+            let of_direction =
+                norm(directions.map(|(&(p, states), &g)| R::direction(&shared, p, g, states).into()));
             if of_parameter > 0.0 && of_direction > 0.0 {
                 once.trust = T::of(of_parameter / of_direction);
             }
         }
         let shared = rule.shared(once);
-        let mut results = vec![Vec::with_capacity(elements.len()); 1 + R::STATES];
-        for (p, g, old) in elements {
-            let (p, new) = R::step(&shared, p, g, old);
-            results.iter_mut().zip(std::iter::once(p).chain(new)).for_each(|(all, value)| all.push(value));
+        for (element, g) in elements.iter_mut().zip(gradient) {
+            *element = R::step(&shared, element.0, *g, element.1);
         }
-        let advancing = self.powers.iter().zip(once.powers).filter(|(power, _)| power.advances);
-        results.extend(advancing.map(|(power, value)| vec![value * T::of(power.rate)]));
-        results
+        self.results(&elements, R::STATES, &once)
     }
 }
