@@ -210,6 +210,17 @@ pub(crate) fn lanes<T: Element>(isa: Isa) -> usize {
     }
 }
 
+/// The number of the widest registers of an instruction set.
+pub(crate) fn registers<T: Element>(isa: Isa) -> usize {
+    match isa.level() {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 if T::WIDE => T::Avx512::REGISTERS,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 | Level::Avx2 => T::Avx2::REGISTERS,
+        Level::Portable => T::Portable::REGISTERS,
+    }
+}
+
 /// An x86-64 register, by its intrinsics.
 #[cfg(target_arch = "x86_64")]
 macro_rules! register {

@@ -181,23 +181,51 @@ impl<V: Vector> OfChannels<V> {
     /// There is such an element; the machine has the instruction set of `V`.
     #[inline(always)]
     pub(in crate::cpu) unsafe fn of(&self, result: V, element: usize) -> V {
+        let mut results = [[result]];
+        // SAFETY: the caller's.
+        unsafe { self.of_all(&mut results, 0, element, 0) };
+        results[0][0]
+    }
+
+    /// Computes the ending of register `at` of each of some results. The first channel of the first of these registers is this element
+    /// of all results, the others are `apart`.
+    ///
+    /// # Safety
+    /// There are such elements; the machine has the instruction set of `V`.
+    #[inline(always)]
+    pub(in crate::cpu) unsafe fn of_all<const COUNT: usize, const WIDTH: usize>(
+        &self,
+        results: &mut [[V; WIDTH]; COUNT],
+        at: usize,
+        element: usize,
+        apart: usize,
+    ) {
+        // Each question is asked once for all results.
         // SAFETY: the caller's.
         unsafe {
-            let mut value = result;
             if self.is_scaled {
-                value = value.mul_add(self.factor, self.shift);
+                for result in results.iter_mut() {
+                    result[at] = result[at].mul_add(self.factor, self.shift);
+                }
             }
             if !self.other.is_null() {
-                value = value.add(load(self.other.wrapping_add(element), self.count));
+                for (k, result) in results.iter_mut().enumerate() {
+                    let other = load(self.other.wrapping_add(element + k * apart), self.count);
+                    result[at] = result[at].add(other);
+                }
             }
             if self.is_positive {
                 let zero = V::splat(V::Element::ZERO);
-                value = value.or_larger(zero);
+                for result in results.iter_mut() {
+                    result[at] = result[at].or_larger(zero);
+                }
                 if let Some(bound) = self.bound {
-                    value = zero.sub(zero.sub(value).or_larger(zero.sub(V::splat(bound))));
+                    let least = zero.sub(V::splat(bound));
+                    for result in results.iter_mut() {
+                        result[at] = zero.sub(zero.sub(result[at]).or_larger(least));
+                    }
                 }
             }
-            value
         }
     }
 }

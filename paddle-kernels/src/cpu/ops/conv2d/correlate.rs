@@ -61,7 +61,7 @@ struct Place<T> {
 /// The filters that are asked for while others are multiplied.
 #[derive(Clone, Copy)]
 struct Ahead {
-    /// See [`Filters::ahead`]; 0 if there is none.
+    /// See [`Filters::next`]; 0 if nothing is asked for.
     distance: isize,
     /// Which of the kernel's calls for the block this is, and of how many. Each asks for an equal part.
     call: [usize; 2],
@@ -158,6 +158,7 @@ impl<T: Float> Correlation<'_, T> {
         // SAFETY: the strip's copy, and its results for one block, have room; results are inside of the output.
         unsafe {
             self.strips.copy(source.as_ptr(), from, &strip, copy);
+            let is_far = self.filters.are_far::<T>();
             for block in first..end {
                 let width = self.filters.width(block);
                 let packed = &self.packed[group * self.filters.group() + self.filters.block(block)..];
@@ -171,7 +172,7 @@ impl<T: Float> Correlation<'_, T> {
                     && is_paired(columns, width / V::LANES, V::REGISTERS);
                 let lines = if of_pair { rows.div_ceil(2) } else { rows };
                 let call = [0, lines * columns.div_ceil(at_once)];
-                let distance = self.filters.ahead::<T>(block, [first, end]).unwrap_or(0);
+                let distance = if is_far { self.filters.next(block, [first, end]) } else { 0 };
                 let mut ahead = Ahead { distance, call };
                 let mut row = 0;
                 while row < rows {

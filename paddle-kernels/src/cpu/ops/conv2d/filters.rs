@@ -71,10 +71,10 @@ impl Filters {
         self.group().saturating_mul(size_of::<T>()) > NEAR
     }
 
-    /// The distance of the block behind this one, of those from `first` to `end`, which are read again and again; none if filters are near.
-    pub(super) fn ahead<T>(&self, block: usize, [first, end]: [usize; 2]) -> Option<isize> {
+    /// The distance of the block behind this one, of those from `first` to `end`, which are read again and again.
+    pub(super) fn next(&self, block: usize, [first, end]: [usize; 2]) -> isize {
         let next = if block + 1 < end { block + 1 } else { first };
-        self.are_far::<T>().then(|| self.block(next) as isize - self.block(block) as isize)
+        self.block(next) as isize - self.block(block) as isize
     }
 
     /// Where a block of outer channels begins in its group.

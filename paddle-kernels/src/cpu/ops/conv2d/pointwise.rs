@@ -7,6 +7,7 @@ use std::ops::Range;
 use paddle_core::memory::OutOfMemory;
 
 use super::Sizes;
+use super::correlate::most_columns;
 use super::filters::{Filters, add_parts};
 use super::gradient::parts;
 use super::product::{Ahead, Product};
@@ -18,7 +19,7 @@ use crate::cpu::matmul::Matmul;
 use crate::cpu::number::Float;
 use crate::cpu::scratch::Scratch;
 use crate::cpu::stack;
-use crate::cpu::vector::{Vector, Work, on_registers};
+use crate::cpu::vector::{Vector, Work, on_registers, registers};
 use crate::team::Team;
 
 /// The most elements of a piece. Their channels stay in the second-level cache for all blocks of filters.
@@ -27,8 +28,11 @@ const COLUMNS: usize = 112;
 const ALIASED: usize = 4096;
 /// The most bytes of a copy of a piece, in which its elements are apart by another distance.
 const COPY_BYTES: usize = 480 * 1024;
-/// About the most neighbours that are multiplied at a time.
-const NEIGHBOURS: usize = 14;
+/// Filters of more bytes are asked for. Even those that a near cache has room for come from memory, if a network reads others between one
+/// batch and the next.
+const MANY_BYTES: usize = 64 * 1024;
+/// Copies of fewer elements are not worth their time.
+const FEWEST_COPIED: usize = 14;
 /// A piece is at least about so many multiply-adds: some microseconds of work.
 const WORK: usize = 1 << 18;
 
@@ -99,12 +103,13 @@ impl<T: Float> Piece<'_, T> {
         let to = out.wrapping_add(first);
         // The next piece has the elements behind these.
         let is_line = images.channels == filters.inner && distance == filters.inner && *strides == [1; 2];
+        let are_many = filters.group().saturating_mul(size_of::<T>()) > MANY_BYTES;
         for block in self.blocks[0]..self.blocks[1] {
             let outer = block * filters.widest();
-            let ahead = match filters.ahead::<T>(block, self.blocks) {
-                Some(distance) => Ahead::Filters(distance),
-                None if block == self.blocks[0] && is_line => Ahead::Elements(columns.len() * distance),
-                None => Ahead::Nothing,
+            let ahead = match block == self.blocks[0] && is_line {
+                true => Ahead::Elements(columns.len() * distance),
+                false if are_many => Ahead::Filters(filters.next(block, self.blocks)),
+                false => Ahead::Nothing,
             };
             let products = Product {
                 from,
@@ -140,7 +145,8 @@ impl<T: Float> Pointwise<'_, T> {
         let fewest = WORK.div_ceil(per_column).min(COLUMNS);
         let cuts = columns.div_ceil(columns.div_ceil(pieces).clamp(fewest, COLUMNS));
         // Nearly equal pieces, in which no more than the last neighbours are fewer.
-        let of_piece = columns.div_ceil(cuts.max(1)).max(1).next_multiple_of(NEIGHBOURS);
+        let at_once = most_columns(COLUMNS, filters.widest() / filters.lanes, registers::<T>(isa));
+        let of_piece = columns.div_ceil(cuts.max(1)).max(1).next_multiple_of(at_once);
         let cuts = columns.div_ceil(of_piece);
         // Few elements with many channels are shared out by blocks of filters.
         let of_each = (columns * per_column).div_ceil(cuts.max(1));
@@ -150,7 +156,7 @@ impl<T: Float> Pointwise<'_, T> {
         let is_aliased = (strides[1] * images.channels * size_of::<T>()).is_multiple_of(ALIASED);
         let of_copy = filters.apart() * size_of::<T>();
         let room = if is_aliased { (COPY_BYTES / of_copy).min(of_piece) } else { 0 };
-        let room = if room < NEIGHBOURS { 0 } else { room };
+        let room = if room < FEWEST_COPIED { 0 } else { room };
         team.run(filters.groups * lines * cuts * shares, &|index| {
             let (index, share) = (index / shares, index % shares);
             let (index, cut) = (index / cuts, index % cuts);

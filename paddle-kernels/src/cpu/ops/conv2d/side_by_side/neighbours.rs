@@ -19,6 +19,8 @@ const WORK: usize = 1 << 17;
 /// Registers for eight sums, a weight and a value. With more neighbours at once, what is read for the other channels of
 /// the first of them would have left the cache.
 const MOST_REGISTERS: usize = 10;
+/// The bytes of a line of the cache.
+const LINE: usize = 64;
 
 /// Sums over the elements of filters.
 pub(in super::super) struct Neighbours<'a, T> {
@@ -84,9 +86,9 @@ impl Ahead {
     }
 }
 
-/// What some results of a run read and write, for a register of channels.
+/// What some results of a run read and write.
 struct Sums<T> {
-    /// What the first result meets with the first tap, and the first weight.
+    /// What the first channel of the first result meets with the first tap, and its first weight.
     from: *const T,
     packed: *const T,
     /// The number of taps down and across.
@@ -99,12 +101,10 @@ struct Sums<T> {
     to_apart: usize,
     /// What is fetched for the next row.
     ahead: Ahead,
-    /// The first result, and its number among all elements.
+    /// The first channel of the first result, and its number among all elements.
     to: *mut T,
     element: usize,
-    /// The channels that there are, of those of a register, and the first of them.
-    lanes: usize,
-    channel: usize,
+    channels: usize,
 }
 
 impl<T: Float> Work<T> for Rows<'_, T> {
@@ -196,32 +196,23 @@ impl<T: Float> Neighbours<'_, T> {
         while done < count {
             // The last ones may be computed twice.
             let begin = done.min(count - at_once);
-            for lane in (0..channels).step_by(V::LANES) {
-                let packed = lane / CHANNELS * self.filters.of_block() + lane % CHANNELS + weight;
-                let element = result + lane + begin * to_apart;
-                let sums = Sums {
-                    // Taps of gradients go backward from there, so it is a pointer into all of the source.
-                    from: self.source.as_ptr().wrapping_add(source + lane + begin * apart),
-                    packed: self.packed[packed..].as_ptr(),
-                    taps: [taps[0].len(), taps[1].len()],
-                    between: [down.stride * from[0] as isize, across.stride * from[1] as isize],
-                    weights_between: [down.between * self.width * CHANNELS, across.between * CHANNELS],
-                    apart,
-                    to_apart,
-                    ahead,
-                    to: self.out.wrapping_add(element),
-                    element,
-                    lanes: channels - lane,
-                    channel: lane,
-                };
-                // SAFETY: the caller's.
-                unsafe {
-                    match sums.lanes >= V::LANES {
-                        true => self.by_count::<V, true>(sums, at_once),
-                        false => self.by_count::<V, false>(sums, at_once),
-                    }
-                }
-            }
+            let element = result + begin * to_apart;
+            let sums = Sums {
+                // Taps of gradients go backward from there, so it is a pointer into all of the source.
+                from: self.source.as_ptr().wrapping_add(source + begin * apart),
+                packed: self.packed.as_ptr().wrapping_add(weight),
+                taps: [taps[0].len(), taps[1].len()],
+                between: [down.stride * from[0] as isize, across.stride * from[1] as isize],
+                weights_between: [down.between * self.width * CHANNELS, across.between * CHANNELS],
+                apart,
+                to_apart,
+                ahead,
+                to: self.out.wrapping_add(element),
+                element,
+                channels,
+            };
+            // SAFETY: the caller's.
+            unsafe { self.by_count::<V>(&sums, at_once) };
             done += at_once;
         }
     }
@@ -229,11 +220,11 @@ impl<T: Float> Neighbours<'_, T> {
     /// # Safety
     /// As for [`Self::sums`].
     #[inline(always)]
-    unsafe fn by_count<V: Vector<Element = T>, const WHOLE: bool>(&self, sums: Sums<T>, count: usize) {
+    unsafe fn by_count<V: Vector<Element = T>>(&self, sums: &Sums<T>, count: usize) {
         macro_rules! by_count {
             ($($count:literal)*) => {
                 match count {
-                    $($count if const { fit($count, 1, V::REGISTERS) } => self.sums::<V, WHOLE, $count>(sums),)*
+                    $($count if const { fit($count, 1, V::REGISTERS) } => self.all_channels::<V, $count>(sums),)*
                     _ => unreachable!("most_columns gives no other"),
                 }
             };
@@ -242,46 +233,103 @@ impl<T: Float> Neighbours<'_, T> {
         unsafe { by_count!(1 2 4 6 7 8) }
     }
 
-    /// The kernel: `COUNT` results of a run. `WHOLE` says that all lanes of the register are channels.
+    /// # Safety
+    /// As for [`Self::sums`].
+    #[inline(always)]
+    unsafe fn all_channels<V: Vector<Element = T>, const COUNT: usize>(&self, of: &Sums<T>) {
+        let whole = of.channels - of.channels % V::LANES;
+        // SAFETY: the caller's.
+        unsafe {
+            for channel in (0..whole).step_by(V::LANES) {
+                self.sums::<V, true, COUNT>(of, channel);
+            }
+            if whole < of.channels {
+                self.sums::<V, false, COUNT>(of, whole);
+            }
+        }
+    }
+
+    /// The kernel: `COUNT` results of a run, for the register of channels that begins with this one. `WHOLE` says that there are all of
+    /// them.
     ///
     /// # Safety
     /// As for [`Self::results`]; the results have these operands.
     #[inline(always)]
-    unsafe fn sums<V: Vector<Element = T>, const WHOLE: bool, const COUNT: usize>(&self, of: Sums<T>) {
+    unsafe fn sums<V: Vector<Element = T>, const WHOLE: bool, const COUNT: usize>(
+        &self,
+        of: &Sums<T>,
+        channel: usize,
+    ) {
+        /// Taps whose loop is unrolled.
+        const TAPS: usize = 3;
+        let Sums { apart, to_apart, between, weights_between, .. } = *of;
+        let (lanes, element) = (of.channels - channel, of.element + channel);
+        let (mut line, to) = (of.from.wrapping_add(channel), of.to.wrapping_add(channel));
+        let of_block = channel / CHANNELS * self.filters.of_block() + channel % CHANNELS;
+        let mut weights = of.packed.wrapping_add(of_block);
+        if (channel * size_of::<T>()).is_multiple_of(LINE) {
+            for at in 0..COUNT {
+                of.ahead.fetch(line.wrapping_add(at * apart), to.wrapping_add(at * to_apart));
+            }
+        }
         // SAFETY: the caller's; packed filters have whole registers.
         unsafe {
-            let mut sums = [V::splat(T::ZERO); COUNT];
-            for at in 0..COUNT {
-                of.ahead.fetch(of.from.wrapping_add(at * of.apart), of.to.wrapping_add(at * of.to_apart));
-            }
-            let (mut line, mut weights) = (of.from, of.packed);
+            let mut sums = [[V::splat(T::ZERO)]; COUNT];
             for _ in 0..of.taps[0] {
-                let (mut from, mut packed) = (line, weights);
-                for _ in 0..of.taps[1] {
-                    let weight = V::load(packed);
-                    for (at, sum) in sums.iter_mut().enumerate() {
-                        let from = from.wrapping_add(at * of.apart);
-                        let value = match WHOLE {
-                            true => V::load(from),
-                            false => V::load_partial(from, of.lanes),
-                        };
-                        *sum = value.mul_add(weight, *sum);
+                let (mut from, mut packed, mut left) = (line, weights, of.taps[1]);
+                while left > 0 {
+                    let taps = if left >= TAPS { TAPS } else { 1 };
+                    let [met, weight] = [between[1], weights_between[1] as isize];
+                    tap::<V, WHOLE, COUNT>(&mut sums, from, packed, apart, lanes);
+                    if taps == TAPS {
+                        for at in 1..TAPS as isize {
+                            let (from, packed) =
+                                (from.wrapping_offset(at * met), packed.wrapping_offset(at * weight));
+                            tap::<V, WHOLE, COUNT>(&mut sums, from, packed, apart, lanes);
+                        }
                     }
-                    from = from.wrapping_offset(of.between[1]);
-                    packed = packed.wrapping_add(of.weights_between[1]);
+                    from = from.wrapping_offset(taps as isize * met);
+                    packed = packed.wrapping_offset(taps as isize * weight);
+                    left -= taps;
                 }
-                line = line.wrapping_offset(of.between[0]);
-                weights = weights.wrapping_add(of.weights_between[0]);
+                line = line.wrapping_offset(between[0]);
+                weights = weights.wrapping_add(weights_between[0]);
             }
-            let ending = self.ending.load::<V>(of.channel, of.lanes);
-            for (at, sum) in sums.iter().enumerate() {
-                let sum = ending.of(*sum, of.element + at * of.to_apart);
-                let to = of.to.add(at * of.to_apart);
+            let ending = self.ending.load::<V>(channel, if WHOLE { V::LANES } else { lanes });
+            ending.of_all(&mut sums, 0, element, to_apart);
+            for (at, [sum]) in sums.iter().enumerate() {
+                let to = to.add(at * to_apart);
                 match WHOLE {
                     true => sum.store(to),
-                    false => sum.store_partial(to, of.lanes),
+                    false => sum.store_partial(to, lanes),
                 }
             }
+        }
+    }
+}
+
+/// Adds to each sum what its result meets with one tap.
+///
+/// # Safety
+/// The elements and the weights are there; the machine has the instruction set of `V`.
+#[inline(always)]
+unsafe fn tap<V: Vector, const WHOLE: bool, const COUNT: usize>(
+    sums: &mut [[V; 1]; COUNT],
+    from: *const V::Element,
+    packed: *const V::Element,
+    apart: usize,
+    lanes: usize,
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        let weight = V::load(packed);
+        for (at, [sum]) in sums.iter_mut().enumerate() {
+            let from = from.wrapping_add(at * apart);
+            let value = match WHOLE {
+                true => V::load(from),
+                false => V::load_partial(from, lanes),
+            };
+            *sum = value.mul_add(weight, *sum);
         }
     }
 }
