@@ -75,13 +75,9 @@ impl<B: Backend> Executor<B> {
         Ok(())
     }
 
-    /// Adds a layout: the first for exactly this batch, as most batches are as large as the first, and values lie close together there;
-    /// others with room for every size seen so far, so that later batches in between fit too. If there is no memory for such a one, adds
-    /// one for exactly this batch.
+    /// Adds a layout with room for every size seen so far, so that later batches in between fit too. If there is no
+    /// memory for it, adds one for exactly this batch.
     fn add_layout(&mut self) -> Result<(), RunError> {
-        if self.layouts.is_empty() {
-            return self.add_exact_layout();
-        }
         match self.rounded_layout()? {
             Some(layout) => self.push_layout(layout).or_else(|_| self.add_exact_layout()),
             None => self.add_exact_layout(),

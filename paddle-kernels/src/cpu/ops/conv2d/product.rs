@@ -158,14 +158,15 @@ unsafe fn block<V: Vector, const COUNT: usize, const WIDTH: usize>(
             weights = weights.add(width);
             from = from.add(1);
         }
-        for w in 0..WIDTH {
-            let lane = w * V::LANES;
-            let of_channels = ending.load::<V>(begin[0] + lane, filters - lane);
-            of_channels.of_all(&mut sums, w, begin[1] + lane, to_distance);
+        let mut endings = [ending.load::<V>(begin[0], filters); WIDTH];
+        for (w, of_channels) in endings.iter_mut().enumerate().skip(1) {
+            *of_channels = ending.load(begin[0] + w * V::LANES, filters - w * V::LANES);
         }
         for (at, sums) in sums.iter().enumerate() {
             for (w, sum) in sums.iter().enumerate() {
-                let (to, filters) = (to.add(at * to_distance + w * V::LANES), filters - w * V::LANES);
+                let place = at * to_distance + w * V::LANES;
+                let (to, filters) = (to.add(place), filters - w * V::LANES);
+                let sum = endings[w].of(*sum, begin[1] + place);
                 if filters >= V::LANES { sum.store(to) } else { sum.store_partial(to, filters) }
             }
         }
