@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn elements_of_all_types_become_bytes_and_elements_again() {
-        for count in [0, 1, CONVERTED - 1, CONVERTED, 2 * CONVERTED + 3, BLOCK + 1] {
+        for count in [0, 1, CONVERTED - 1, CONVERTED, BLOCK - 1, BLOCK, 2 * BLOCK + 3] {
             let all = [
                 Values::Bool((0..count).map(|k| k % 3 == 0).collect()),
                 Values::I32((0..count as i32).map(|k| -k).collect()),
