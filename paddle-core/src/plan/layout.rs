@@ -1,6 +1,7 @@
 //! Layout: places the slots in memory, for given capacities.
 //!
-//! A capacity is the size of a symbol, rounded up on a ladder, so that batches of different sizes share a layout.
+//! A capacity is the size of a symbol, rounded up on a ladder in all layouts but the first, so that batches of different
+//! sizes share a layout.
 //! Slots of the arena share memory if their lifetimes do not overlap.
 
 use super::backend::{ALIGNMENT, Extent, Location, Memory};

@@ -18,6 +18,11 @@ impl<B: Backend> Executor<B> {
             (0..self.layouts.len()).filter(|&at| self.layouts[at].fits(&self.plan, &self.state.sizes));
         match fitting.min_by_key(|&at| self.layouts[at].total()) {
             Some(at) => {
+                // A slot may have room for more rows than the layout was made for, as its bytes are rounded up.
+                let capacities = self.layouts[at].capacities.iter_mut();
+                capacities
+                    .zip(&self.state.symbols)
+                    .for_each(|(capacity, &size)| *capacity = size.max(*capacity));
                 self.layouts[at..].rotate_left(1);
                 self.make_room(self.layouts.len() - 1)
             }
@@ -75,9 +80,13 @@ impl<B: Backend> Executor<B> {
         Ok(())
     }
 
-    /// Adds a layout with room for every size seen so far, so that later batches in between fit too. If there is no
-    /// memory for it, adds one for exactly this batch.
+    /// Adds a layout: the first for exactly this batch, as most plans only ever see batches of one size, and values that
+    /// lie close together share pages. The next ones have room for every size seen so far, so that later batches in
+    /// between fit too, unless there is no memory for that.
     fn add_layout(&mut self) -> Result<(), RunError> {
+        if self.layouts.is_empty() {
+            return self.add_exact_layout();
+        }
         match self.rounded_layout()? {
             Some(layout) => self.push_layout(layout).or_else(|_| self.add_exact_layout()),
             None => self.add_exact_layout(),
