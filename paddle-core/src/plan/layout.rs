@@ -27,6 +27,13 @@ pub(super) struct MemoryLayout {
     pub(super) capacities: Vec<usize>,
 }
 
+/// A step in which addresses look alike to the processor: it compares the places of loads and stores within it, and a
+/// set of the first-level cache holds lines that are whole steps apart.
+const PAGE: usize = 4096;
+
+/// The room behind a value of whole pages, so that the next one does not begin at the same place of a page.
+const STAGGER: usize = 5 * ALIGNMENT;
+
 /// Rounds a size up to the next rung of a ladder; each rung is 1.25 times the one below it.
 pub(super) fn capacity(size: usize) -> usize {
     let mut rung: usize = 16;
@@ -56,7 +63,8 @@ impl MemoryLayout {
         let mut room = Vec::with_capacity(plan.slots.len());
         for slot in &plan.slots {
             room.push(if slot.home.is_placed() {
-                bytes(slot, sizes).ok_or_else(|| too_large(slot))?
+                let bytes = bytes(slot, sizes).ok_or_else(|| too_large(slot))?;
+                if bytes > 0 && bytes.is_multiple_of(PAGE) { bytes + STAGGER } else { bytes }
             } else {
                 0
             });
