@@ -71,7 +71,7 @@ impl Ahead {
     /// The distance for a block of inner channels.
     fn distance(&self, inner: usize) -> isize {
         let [call, calls] = self.call;
-        if inner % calls == call { self.distance } else { 0 }
+        if self.distance != 0 && inner % calls == call { self.distance } else { 0 }
     }
 }
 

@@ -41,6 +41,10 @@ pub(super) struct Strips {
     pub(super) of_block: usize,
     /// The rows and columns of a strip.
     size: [usize; 2],
+    /// The distances in a copy of neighbouring lines of a row, rows, and blocks of channels.
+    line: usize,
+    row: usize,
+    block: usize,
 }
 
 /// The rows and columns of results in a strip.
@@ -73,7 +77,10 @@ impl Strips {
         };
         // Strips of about the same height.
         let high = rows.div_ceil(rows.div_ceil(high));
-        Some(Strips { axes, channels, of_block, size: [high, across] })
+        let line = axes[1].reach(across) * of_block;
+        let row = axes[1].lines() * line;
+        let block = axes[0].lines() * axes[0].reach(high) * row;
+        Some(Strips { axes, channels, of_block, size: [high, across], line, row, block })
     }
 
     /// The same strips of images with another number of channels, which is no larger.
@@ -118,24 +125,18 @@ impl Strips {
 
     /// The distance of neighbouring rows of results in a copy.
     pub(super) fn row(&self) -> usize {
-        self.axes[1].lines() * self.line()
-    }
-
-    fn line(&self) -> usize {
-        self.axes[1].reach(self.size[1]) * self.of_block
+        self.row
     }
 
     /// The distance of neighbouring blocks of channels in a copy.
     pub(super) fn block(&self) -> usize {
-        self.axes[0].lines() * self.axes[0].reach(self.size[0]) * self.row()
+        self.block
     }
 
     /// Where a copy has the element of the first channel that the first result meets with two taps.
     pub(super) fn met(&self, taps: [usize; 2]) -> usize {
         let [[line_y, y], [line_x, x]] = [0, 1].map(|at| self.axes[at].place(taps[at]));
-        (line_y * self.axes[0].reach(self.size[0]) + y) * self.row()
-            + line_x * self.line()
-            + x * self.of_block
+        (line_y * self.axes[0].reach(self.size[0]) + y) * self.row + line_x * self.line + x * self.of_block
     }
 
     /// Copies the part of an image that the results of a strip meet. `distances` are those of neighbouring channels and of
@@ -154,9 +155,9 @@ impl Strips {
         let ([channel, element], [down, across], of_block) = (distances, self.axes, self.of_block);
         let [rows, columns] = [0, 1].map(|at| self.axes[at].reach(strip[at].len()));
         let distances = [channel, element * across.step()];
-        // Computed once: they take divisions.
-        let (of_line, block_distance) = (down.reach(self.size[0]), self.block());
-        let (row_distance, line_distance) = (self.row(), self.line());
+        // Computed once: it takes divisions.
+        let of_line = down.reach(self.size[0]);
+        let Strips { block: block_distance, row: row_distance, line: line_distance, .. } = *self;
         for line_x in 0..across.lines() {
             let line = across.line(strip[1].start, line_x);
             let inside = line.inside(columns);
@@ -204,8 +205,8 @@ impl Strips {
     ) {
         let [down, across] = self.axes;
         let [rows, columns] = [0, 1].map(|at| self.axes[at].reach(strip[at].len()));
-        let (of_line, block_distance) = (down.reach(self.size[0]), self.block());
-        let (row_distance, line_distance) = (self.row(), self.line());
+        let of_line = down.reach(self.size[0]);
+        let Strips { block: block_distance, row: row_distance, line: line_distance, .. } = *self;
         for line_x in 0..across.lines() {
             let line = across.line(strip[1].start, line_x);
             let inside = line.inside(columns);
