@@ -183,48 +183,147 @@ impl<V: Vector> OfChannels<V> {
     pub(in crate::cpu) unsafe fn of(&self, result: V, element: usize) -> V {
         let mut results = [[result]];
         // SAFETY: the caller's.
-        unsafe { self.of_all(&mut results, 0, element, 0) };
+        unsafe {
+            scale([self], &mut results);
+            if !self.other.is_null() {
+                let other = load(self.other.wrapping_add(element), self.count);
+                results[0][0] = results[0][0].add(other);
+            }
+            self.bound(&mut results);
+        }
         results[0][0]
     }
 
-    /// Computes the ending of register `at` of each of some results. The first channel of the first of these registers is this element
-    /// of all results, the others are `apart`.
+    /// Bounds results.
     ///
     /// # Safety
-    /// There are such elements; the machine has the instruction set of `V`.
+    /// The machine has the instruction set of `V`.
     #[inline(always)]
-    pub(in crate::cpu) unsafe fn of_all<const COUNT: usize, const WIDTH: usize>(
-        &self,
-        results: &mut [[V; WIDTH]; COUNT],
-        at: usize,
-        element: usize,
-        apart: usize,
-    ) {
-        // Each question is asked once for all results.
+    unsafe fn bound<const COUNT: usize, const WIDTH: usize>(&self, results: &mut [[V; WIDTH]; COUNT]) {
+        if !self.is_positive {
+            return;
+        }
         // SAFETY: the caller's.
         unsafe {
-            if self.is_scaled {
-                for result in results.iter_mut() {
-                    result[at] = result[at].mul_add(self.factor, self.shift);
+            let zero = V::splat(V::Element::ZERO);
+            for results in results.iter_mut() {
+                for result in results {
+                    *result = result.or_larger(zero);
                 }
             }
-            if !self.other.is_null() {
-                for (k, result) in results.iter_mut().enumerate() {
-                    let other = load(self.other.wrapping_add(element + k * apart), self.count);
-                    result[at] = result[at].add(other);
-                }
-            }
-            if self.is_positive {
-                let zero = V::splat(V::Element::ZERO);
-                for result in results.iter_mut() {
-                    result[at] = result[at].or_larger(zero);
-                }
-                if let Some(bound) = self.bound {
-                    let least = zero.sub(V::splat(bound));
-                    for result in results.iter_mut() {
-                        result[at] = zero.sub(zero.sub(result[at]).or_larger(least));
+            if let Some(bound) = self.bound {
+                let least = zero.sub(V::splat(bound));
+                for results in results.iter_mut() {
+                    for result in results {
+                        *result = zero.sub(zero.sub(*result).or_larger(least));
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Multiplies results by the factors of their channels, and adds the shifts.
+///
+/// # Safety
+/// The machine has the instruction set of `V`.
+#[inline(always)]
+unsafe fn scale<V: Vector, const COUNT: usize, const WIDTH: usize>(
+    endings: [&OfChannels<V>; WIDTH],
+    results: &mut [[V; WIDTH]; COUNT],
+) {
+    if endings[0].is_scaled {
+        for results in results.iter_mut() {
+            for (ending, result) in endings.iter().zip(results) {
+                // SAFETY: the caller's.
+                *result = unsafe { result.mul_add(ending.factor, ending.shift) };
+            }
+        }
+    }
+}
+
+/// Where a kernel stores results, of which each has some registers of channels.
+#[derive(Clone, Copy)]
+pub(in crate::cpu) struct Stored<T> {
+    /// The first channel of the first result, and the distance of neighbouring results.
+    pub(in crate::cpu) to: *mut T,
+    pub(in crate::cpu) apart: usize,
+    /// The number of the first channel, and how many there are. The last register may have others, which are not stored.
+    pub(in crate::cpu) channel: usize,
+    pub(in crate::cpu) channels: usize,
+    /// Which element of all results the first one is, and the distance of neighbouring ones.
+    pub(in crate::cpu) element: usize,
+    pub(in crate::cpu) elements_apart: usize,
+}
+
+impl<T: Element> InRegisters<T> {
+    /// Computes the endings of results, and stores them.
+    ///
+    /// # Safety
+    /// The ending has these channels, and the results have room; the machine has the instruction set of `V`.
+    #[inline(always)]
+    pub(in crate::cpu) unsafe fn store<V: Vector<Element = T>, const COUNT: usize, const WIDTH: usize>(
+        &self,
+        mut results: [[V; WIDTH]; COUNT],
+        stored: Stored<T>,
+    ) {
+        let Stored { to, apart, channel, channels, element, elements_apart } = stored;
+        // SAFETY: the caller's.
+        unsafe {
+            let mut endings = [self.load::<V>(channel, channels); WIDTH];
+            for (w, ending) in endings.iter_mut().enumerate().skip(1) {
+                *ending = self.load(channel + w * V::LANES, channels - w * V::LANES);
+            }
+            // Each question is asked once for all results, in loops so short that they are unrolled: otherwise a kernel's sums would
+            // be in memory from their beginning. Other values are added behind the kernel.
+            if self.other.is_null() {
+                scale(endings.each_ref(), &mut results);
+                endings[0].bound(&mut results);
+                return write(&results, to, apart, channels);
+            }
+            write(&results, to, apart, channels);
+            for at in 0..COUNT {
+                for (w, ending) in endings.iter().enumerate() {
+                    let (lane, to) = (w * V::LANES, to.add(at * apart + w * V::LANES));
+                    let result = load(to.cast_const(), channels - lane);
+                    let result = ending.of(result, element + at * elements_apart + lane);
+                    if channels - lane >= V::LANES {
+                        result.store(to);
+                    } else {
+                        result.store_partial(to, channels - lane);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Writes results whose registers have so many channels together.
+///
+/// # Safety
+/// The results have room; the machine has the instruction set of `V`.
+#[inline(always)]
+unsafe fn write<V: Vector, const COUNT: usize, const WIDTH: usize>(
+    results: &[[V; WIDTH]; COUNT],
+    to: *mut V::Element,
+    apart: usize,
+    channels: usize,
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        if channels >= WIDTH * V::LANES {
+            for (at, result) in results.iter().enumerate() {
+                for (w, result) in result.iter().enumerate() {
+                    result.store(to.add(at * apart + w * V::LANES));
+                }
+            }
+            return;
+        }
+        let last = channels - (WIDTH - 1) * V::LANES;
+        for (at, result) in results.iter().enumerate() {
+            for (w, result) in result.iter().enumerate() {
+                let to = to.add(at * apart + w * V::LANES);
+                if w + 1 < WIDTH { result.store(to) } else { result.store_partial(to, last) }
             }
         }
     }

@@ -10,7 +10,7 @@ use super::axis::Axis;
 use super::filters::{Filters, REGISTERS};
 use super::strips::{CHANNELS, RESULTS, Strip, Strips};
 use super::taps::Taps;
-use crate::cpu::epilogue::{Finish, InRegisters};
+use crate::cpu::epilogue::{Finish, InRegisters, Stored};
 use crate::cpu::images::{Images, Places};
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
@@ -317,25 +317,16 @@ impl<T: Float> Correlation<'_, T> {
                     }
                 }
             }
-            let mut endings = [self.ending.load::<V>(channel, filters); WIDTH];
-            for (w, of_channels) in endings.iter_mut().enumerate().skip(1) {
-                let lane = w * V::LANES;
-                *of_channels = self.ending.load(channel + lane, filters - lane);
-            }
-            for (row, sums) in sums.iter().enumerate() {
-                for (column, sums) in sums.iter().enumerate() {
-                    for (w, sum) in sums.iter().enumerate() {
-                        let lane = w * V::LANES;
-                        let element = element + row * of_row + column * self.results.channels;
-                        let sum = endings[w].of(*sum, element + lane);
-                        let to = start.add(row * to_row + column * distance + lane);
-                        if filters - lane >= V::LANES {
-                            sum.store(to)
-                        } else {
-                            sum.store_partial(to, filters - lane)
-                        }
-                    }
-                }
+            for (row, sums) in sums.into_iter().enumerate() {
+                let stored = Stored {
+                    to: start.add(row * to_row),
+                    apart: distance,
+                    channel,
+                    channels: filters,
+                    element: element + row * of_row,
+                    elements_apart: self.results.channels,
+                };
+                self.ending.store(sums, stored);
             }
         }
     }

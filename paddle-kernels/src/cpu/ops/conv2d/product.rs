@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "computes with vectors")]
 
 use super::correlate::{fit, most_columns};
-use crate::cpu::epilogue::InRegisters;
+use crate::cpu::epilogue::{InRegisters, Stored};
 use crate::cpu::vector::{Element, Factor, Vector, fetch};
 
 /// The products of neighbours, elements of images or tiles at one point, with a block of filters.
@@ -158,17 +158,8 @@ unsafe fn block<V: Vector, const COUNT: usize, const WIDTH: usize>(
             weights = weights.add(width);
             from = from.add(1);
         }
-        let mut endings = [ending.load::<V>(begin[0], filters); WIDTH];
-        for (w, of_channels) in endings.iter_mut().enumerate().skip(1) {
-            *of_channels = ending.load(begin[0] + w * V::LANES, filters - w * V::LANES);
-        }
-        for (at, sums) in sums.iter().enumerate() {
-            for (w, sum) in sums.iter().enumerate() {
-                let place = at * to_distance + w * V::LANES;
-                let (to, filters) = (to.add(place), filters - w * V::LANES);
-                let sum = endings[w].of(*sum, begin[1] + place);
-                if filters >= V::LANES { sum.store(to) } else { sum.store_partial(to, filters) }
-            }
-        }
+        let [channel, element] = begin;
+        let (apart, channels) = (to_distance, filters);
+        ending.store(sums, Stored { to, apart, channel, channels, element, elements_apart: apart });
     }
 }

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::{Filters, fit, most_columns};
-use crate::cpu::epilogue::{Finish, InRegisters};
+use crate::cpu::epilogue::{Finish, InRegisters, Stored};
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
@@ -295,15 +295,9 @@ impl<T: Float> Neighbours<'_, T> {
                 line = line.wrapping_offset(between[0]);
                 weights = weights.wrapping_add(weights_between[0]);
             }
-            let ending = self.ending.load::<V>(channel, if WHOLE { V::LANES } else { lanes });
-            ending.of_all(&mut sums, 0, element, to_apart);
-            for (at, [sum]) in sums.iter().enumerate() {
-                let to = to.add(at * to_apart);
-                match WHOLE {
-                    true => sum.store(to),
-                    false => sum.store_partial(to, lanes),
-                }
-            }
+            let channels = if WHOLE { V::LANES } else { lanes };
+            let stored = Stored { to, apart: to_apart, channel, channels, element, elements_apart: to_apart };
+            self.ending.store(sums, stored);
         }
     }
 }
