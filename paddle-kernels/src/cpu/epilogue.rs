@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use paddle_core::plan::{Group, GroupOp, Launch, Memories, Operand, Unsupported};
 
-pub(super) use self::ending::{InRegisters, OfChannels, Pattern, Stored};
+pub(super) use self::ending::{Endings, InRegisters, Pattern, Stored};
 use super::kernel::{Machine, unsupported};
 use super::number::Float;
 use super::operands::{Operands, Signature};

@@ -131,11 +131,7 @@ impl<T: Element> InRegisters<T> {
     /// # Safety
     /// The ending has these channels; the machine has the instruction set of `V`.
     #[inline(always)]
-    pub(in crate::cpu) unsafe fn load<V: Vector<Element = T>>(
-        &self,
-        channel: usize,
-        count: usize,
-    ) -> OfChannels<V> {
+    unsafe fn load<V: Vector<Element = T>>(&self, channel: usize, count: usize) -> OfChannels<V> {
         // SAFETY: the caller's.
         unsafe {
             let is_scaled = !self.factor.is_null() || !self.shift.is_null();
@@ -164,7 +160,7 @@ impl<T: Element> InRegisters<T> {
 
 /// An ending of a register of channels.
 #[derive(Clone, Copy)]
-pub(in crate::cpu) struct OfChannels<V: Vector> {
+struct OfChannels<V: Vector> {
     is_scaled: bool,
     factor: V,
     shift: V,
@@ -180,7 +176,7 @@ impl<V: Vector> OfChannels<V> {
     /// # Safety
     /// There is such an element; the machine has the instruction set of `V`.
     #[inline(always)]
-    pub(in crate::cpu) unsafe fn of(&self, result: V, element: usize) -> V {
+    unsafe fn of(&self, result: V, element: usize) -> V {
         let mut results = [[result]];
         // SAFETY: the caller's.
         unsafe {
@@ -242,88 +238,106 @@ unsafe fn scale<V: Vector, const COUNT: usize, const WIDTH: usize>(
     }
 }
 
-/// Where a kernel stores results, of which each has some registers of channels.
+/// Where a kernel stores results.
 #[derive(Clone, Copy)]
 pub(in crate::cpu) struct Stored<T> {
     /// The first channel of the first result, and the distance of neighbouring results.
     pub(in crate::cpu) to: *mut T,
     pub(in crate::cpu) apart: usize,
-    /// The number of the first channel, and how many there are. The last register may have others, which are not stored.
-    pub(in crate::cpu) channel: usize,
-    pub(in crate::cpu) channels: usize,
     /// Which element of all results the first one is, and the distance of neighbouring ones.
     pub(in crate::cpu) element: usize,
     pub(in crate::cpu) elements_apart: usize,
 }
 
+/// The endings of results that have some registers of channels each. The last register may have channels that are not there.
+#[derive(Clone, Copy)]
+pub(in crate::cpu) struct Endings<V: Vector, const WIDTH: usize>([OfChannels<V>; WIDTH]);
+
 impl<T: Element> InRegisters<T> {
+    /// The endings of `count` channels, which begin with `channel`.
+    ///
+    /// # Safety
+    /// The ending has these channels; the machine has the instruction set of `V`.
+    #[inline(always)]
+    pub(in crate::cpu) unsafe fn load_all<V: Vector<Element = T>, const WIDTH: usize>(
+        &self,
+        channel: usize,
+        count: usize,
+    ) -> Endings<V, WIDTH> {
+        // SAFETY: the caller's.
+        unsafe {
+            let mut endings = [self.load::<V>(channel, count); WIDTH];
+            for (w, ending) in endings.iter_mut().enumerate().skip(1) {
+                *ending = self.load(channel + w * V::LANES, count - w * V::LANES);
+            }
+            Endings(endings)
+        }
+    }
+}
+
+impl<V: Vector, const WIDTH: usize> Endings<V, WIDTH> {
     /// Computes the endings of results, and stores them.
     ///
     /// # Safety
-    /// The ending has these channels, and the results have room; the machine has the instruction set of `V`.
+    /// The results have room, and operands their elements; the machine has the instruction set of `V`.
     #[inline(always)]
-    pub(in crate::cpu) unsafe fn store<V: Vector<Element = T>, const COUNT: usize, const WIDTH: usize>(
+    pub(in crate::cpu) unsafe fn store<const COUNT: usize>(
         &self,
         mut results: [[V; WIDTH]; COUNT],
-        stored: Stored<T>,
+        stored: Stored<V::Element>,
     ) {
-        let Stored { to, apart, channel, channels, element, elements_apart } = stored;
+        let Stored { to, apart, element, elements_apart } = stored;
+        let Endings(endings) = self;
         // SAFETY: the caller's.
         unsafe {
-            let mut endings = [self.load::<V>(channel, channels); WIDTH];
-            for (w, ending) in endings.iter_mut().enumerate().skip(1) {
-                *ending = self.load(channel + w * V::LANES, channels - w * V::LANES);
-            }
             // Each question is asked once for all results, in loops so short that they are unrolled: otherwise a kernel's sums would
             // be in memory from their beginning. Other values are added behind the kernel.
-            if self.other.is_null() {
+            if endings[0].other.is_null() {
                 scale(endings.each_ref(), &mut results);
                 endings[0].bound(&mut results);
-                return write(&results, to, apart, channels);
+                return self.write(&results, to, apart);
             }
-            write(&results, to, apart, channels);
+            self.write(&results, to, apart);
             for at in 0..COUNT {
                 for (w, ending) in endings.iter().enumerate() {
                     let (lane, to) = (w * V::LANES, to.add(at * apart + w * V::LANES));
-                    let result = load(to.cast_const(), channels - lane);
+                    let result = load(to.cast_const(), ending.count);
                     let result = ending.of(result, element + at * elements_apart + lane);
-                    if channels - lane >= V::LANES {
-                        result.store(to);
+                    if ending.count >= V::LANES {
+                        result.store(to)
                     } else {
-                        result.store_partial(to, channels - lane);
+                        result.store_partial(to, ending.count)
                     }
                 }
             }
         }
     }
-}
 
-/// Writes results whose registers have so many channels together.
-///
-/// # Safety
-/// The results have room; the machine has the instruction set of `V`.
-#[inline(always)]
-unsafe fn write<V: Vector, const COUNT: usize, const WIDTH: usize>(
-    results: &[[V; WIDTH]; COUNT],
-    to: *mut V::Element,
-    apart: usize,
-    channels: usize,
-) {
-    // SAFETY: the caller's.
-    unsafe {
-        if channels >= WIDTH * V::LANES {
+    /// # Safety
+    /// The results have room; the machine has the instruction set of `V`.
+    #[inline(always)]
+    unsafe fn write<const COUNT: usize>(
+        &self,
+        results: &[[V; WIDTH]; COUNT],
+        to: *mut V::Element,
+        apart: usize,
+    ) {
+        let last = self.0[WIDTH - 1].count;
+        // SAFETY: the caller's.
+        unsafe {
+            if last >= V::LANES {
+                for (at, result) in results.iter().enumerate() {
+                    for (w, result) in result.iter().enumerate() {
+                        result.store(to.add(at * apart + w * V::LANES));
+                    }
+                }
+                return;
+            }
             for (at, result) in results.iter().enumerate() {
                 for (w, result) in result.iter().enumerate() {
-                    result.store(to.add(at * apart + w * V::LANES));
+                    let to = to.add(at * apart + w * V::LANES);
+                    if w + 1 < WIDTH { result.store(to) } else { result.store_partial(to, last) }
                 }
-            }
-            return;
-        }
-        let last = channels - (WIDTH - 1) * V::LANES;
-        for (at, result) in results.iter().enumerate() {
-            for (w, result) in result.iter().enumerate() {
-                let to = to.add(at * apart + w * V::LANES);
-                if w + 1 < WIDTH { result.store(to) } else { result.store_partial(to, last) }
             }
         }
     }

@@ -317,16 +317,15 @@ impl<T: Float> Correlation<'_, T> {
                     }
                 }
             }
+            let endings = self.ending.load_all::<V, WIDTH>(channel, filters);
             for (row, sums) in sums.into_iter().enumerate() {
                 let stored = Stored {
                     to: start.add(row * to_row),
                     apart: distance,
-                    channel,
-                    channels: filters,
                     element: element + row * of_row,
                     elements_apart: self.results.channels,
                 };
-                self.ending.store(sums, stored);
+                endings.store(sums, stored);
             }
         }
     }

@@ -159,7 +159,8 @@ unsafe fn block<V: Vector, const COUNT: usize, const WIDTH: usize>(
             from = from.add(1);
         }
         let [channel, element] = begin;
-        let (apart, channels) = (to_distance, filters);
-        ending.store(sums, Stored { to, apart, channel, channels, element, elements_apart: apart });
+        let endings = ending.load_all::<V, WIDTH>(channel, filters);
+        let apart = to_distance;
+        endings.store(sums, Stored { to, apart, element, elements_apart: apart });
     }
 }

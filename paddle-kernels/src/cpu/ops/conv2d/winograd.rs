@@ -400,8 +400,8 @@ impl<T: Float> Piece<'_, T> {
                             start: out.add(lane),
                             distances: [results.size[1] * results.channels, results.channels],
                             size: [results.size[0] - y, results.size[1] - x],
-                            channels: channels - lane,
-                            ending: ending.load(self.group * filters.outer + channel + lane, channels - lane),
+                            endings: ending
+                                .load_all(self.group * filters.outer + channel + lane, channels - lane),
                             first: first + lane,
                         };
                         transform::<V, Output, POINTS, STEP>(&from, &to);

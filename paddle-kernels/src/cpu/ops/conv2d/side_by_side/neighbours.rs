@@ -296,8 +296,8 @@ impl<T: Float> Neighbours<'_, T> {
                 weights = weights.wrapping_add(weights_between[0]);
             }
             let channels = if WHOLE { V::LANES } else { lanes };
-            let stored = Stored { to, apart: to_apart, channel, channels, element, elements_apart: to_apart };
-            self.ending.store(sums, stored);
+            let endings = self.ending.load_all::<V, 1>(channel, channels);
+            endings.store(sums, Stored { to, apart: to_apart, element, elements_apart: to_apart });
         }
     }
 }

@@ -301,8 +301,7 @@ impl<T: Float> Unpacking<'_, T> {
                     start: elements.as_mut_ptr(),
                     distances: [TAPS * V::LANES, V::LANES],
                     size: [TAPS; 2],
-                    channels: V::LANES,
-                    ending: InRegisters::NONE.load(0, V::LANES),
+                    endings: InRegisters::NONE.load_all(0, V::LANES),
                     first: 0,
                 };
                 transform::<V, FilterGradient, POINTS, TAPS>(&from, &to);

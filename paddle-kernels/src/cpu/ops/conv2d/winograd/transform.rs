@@ -3,8 +3,11 @@
 //! All loops are written out: a closure would be compiled without the instruction set of its caller.
 #![allow(unsafe_code, reason = "computes with vectors")]
 
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
 use super::POINTS;
-use crate::cpu::epilogue::OfChannels;
+use crate::cpu::epilogue::{Endings, Stored};
 use crate::cpu::images::Images;
 use crate::cpu::vector::{Element, Factor, Vector};
 
@@ -40,14 +43,15 @@ pub(super) unsafe fn transform<V: Vector, A: Along<V, FROM, TO>, const FROM: usi
 ) {
     // SAFETY: the caller's.
     unsafe {
-        let mut columns = [[V::splat(V::Element::ZERO); TO]; FROM];
+        // Zeros would be written one by one, as all columns together have no room in registers.
+        let mut columns = [const { MaybeUninit::<[V; TO]>::uninit() }; FROM];
         for (x, column) in columns.iter_mut().enumerate() {
-            *column = A::along(from.column(x));
+            column.write(A::along(from.column(x)));
         }
         for y in 0..TO {
             let mut row = [V::splat(V::Element::ZERO); FROM];
             for (element, column) in row.iter_mut().zip(&columns) {
-                *element = column[y];
+                *element = column.assume_init_ref()[y];
             }
             to.put(y, A::along(row));
         }
@@ -236,10 +240,8 @@ pub(super) struct Room<V: Vector> {
     pub(super) distances: [usize; 2],
     /// The rows and columns that there are.
     pub(super) size: [usize; 2],
-    /// The channels that there are.
-    pub(super) channels: usize,
-    /// What is computed of the elements, of which this is the first.
-    pub(super) ending: OfChannels<V>,
+    /// What is computed of the elements, of which `first` is the first.
+    pub(super) endings: Endings<V, 1>,
     pub(super) first: usize,
 }
 
@@ -249,19 +251,23 @@ impl<V: Vector, const COUNT: usize> Rows<V, COUNT> for Room<V> {
         if y >= self.size[0] {
             return;
         }
-        for (x, value) in row.into_iter().enumerate() {
-            if x >= self.size[1] {
-                return;
-            }
-            // SAFETY: the caller's.
-            unsafe {
-                let place = y * self.distances[0] + x * self.distances[1];
-                let value = self.ending.of(value, self.first + place);
-                let to = self.start.add(place);
-                match self.channels >= V::LANES {
-                    true => value.store(to),
-                    false => value.store_partial(to, self.channels),
+        let stored = |x: usize| {
+            let place = y * self.distances[0] + x * self.distances[1];
+            let (to, apart, element) =
+                (self.start.wrapping_add(place), self.distances[1], self.first + place);
+            Stored { to, apart, element, elements_apart: apart }
+        };
+        // SAFETY: the caller's.
+        unsafe {
+            if self.size[1] >= COUNT {
+                let mut results = [[row[0]]; COUNT];
+                for (result, value) in results.iter_mut().zip(row) {
+                    *result = [value];
                 }
+                return self.endings.store(results, stored(0));
+            }
+            for (x, value) in row.into_iter().enumerate().take(self.size[1]) {
+                self.endings.store([[value]], stored(x));
             }
         }
     }
@@ -324,8 +330,12 @@ impl<V: Vector> Rows<V, POINTS> for Values<V::Element> {
 
 /// `SIZE` rows and columns of an image with zeros around it. The channels are neighbours.
 pub(super) struct Patch<T, const SIZE: usize> {
-    /// For each element, its first channel; none outside of the image.
-    elements: [[Option<*const T>; SIZE]; SIZE],
+    /// The first channel of the first element, which may lie outside of the image.
+    start: *const T,
+    /// The distances of neighbouring rows and columns.
+    distances: [usize; 2],
+    /// The rows and columns that lie inside of the image.
+    inside: [Range<usize>; 2],
     channels: usize,
 }
 
@@ -333,19 +343,14 @@ impl<T: Element, const SIZE: usize> Patch<T, SIZE> {
     /// The patch that begins with row and column `first` of the image `from`, for neighbouring channels.
     #[inline(always)]
     pub(super) fn new(images: Images, from: *const T, channels: usize, first: [isize; 2]) -> Self {
-        let mut elements = [[None; SIZE]; SIZE];
-        for (row, y) in elements.iter_mut().zip(first[0]..) {
-            if y < 0 || y as usize >= images.size[0] {
-                continue;
-            }
-            for (element, x) in row.iter_mut().zip(first[1]..) {
-                if x >= 0 && (x as usize) < images.size[1] {
-                    let at = (y as usize * images.size[1] + x as usize) * images.channels;
-                    *element = Some(from.wrapping_add(at));
-                }
-            }
-        }
-        Patch { elements, channels }
+        let distances = [images.size[1] * images.channels, images.channels];
+        let [y, x] = first;
+        let start = from.wrapping_offset(y * distances[0] as isize + x * distances[1] as isize);
+        let inside = |axis: usize| {
+            let place = |at: isize| at.clamp(0, SIZE as isize) as usize;
+            place(-first[axis])..place(images.size[axis] as isize - first[axis])
+        };
+        Patch { start, distances, inside: [inside(0), inside(1)], channels }
     }
 
     /// Computes the values at all points. Those at neighbouring points are `distance` apart; channels are rounded up to whole
@@ -359,34 +364,44 @@ impl<T: Element, const SIZE: usize> Patch<T, SIZE> {
         to: *mut T,
         distance: usize,
     ) {
+        let is_inside = self.inside.iter().all(|inside| inside.len() == SIZE);
         for channel in (0..self.channels).step_by(V::LANES) {
+            let (start, channels) = (self.start.wrapping_add(channel), self.channels - channel);
             // SAFETY: the caller's.
             unsafe {
                 let to = Values { start: to.add(channel), distance };
-                transform::<V, A, SIZE, POINTS>(&Channels { patch: self, channel }, &to);
+                if is_inside && channels >= V::LANES {
+                    let from = Memory { start, distances: self.distances };
+                    transform::<V, A, SIZE, POINTS>(&from, &to);
+                } else {
+                    transform::<V, A, SIZE, POINTS>(&Channels { patch: self, start, channels }, &to);
+                }
             }
         }
     }
 }
 
-/// The channels of a patch from `channel` on.
+/// Some channels of a patch, of which the first element has the first at `start`.
 struct Channels<'a, T, const SIZE: usize> {
     patch: &'a Patch<T, SIZE>,
-    channel: usize,
+    start: *const T,
+    channels: usize,
 }
 
 impl<V: Vector, const SIZE: usize> Columns<V, SIZE> for Channels<'_, V::Element, SIZE> {
     #[inline(always)]
     unsafe fn column(&self, x: usize) -> [V; SIZE] {
-        let Channels { patch, channel } = *self;
+        let Channels { patch, start, channels } = *self;
+        let [inside_down, inside_across] = &patch.inside;
         // SAFETY: the caller's.
         unsafe {
             let mut column = [V::splat(V::Element::ZERO); SIZE];
             for (y, element) in column.iter_mut().enumerate() {
-                if let Some(from) = patch.elements[y][x] {
-                    *element = match patch.channels - channel >= V::LANES {
-                        true => V::load(from.add(channel)),
-                        false => V::load_partial(from.add(channel), patch.channels - channel),
+                if inside_down.contains(&y) && inside_across.contains(&x) {
+                    let from = start.wrapping_add(y * patch.distances[0] + x * patch.distances[1]);
+                    *element = match channels >= V::LANES {
+                        true => V::load(from),
+                        false => V::load_partial(from, channels),
                     };
                 }
             }
