@@ -43,6 +43,18 @@ pub(crate) fn fetch<T>(address: *const T) {
     let _ = address;
 }
 
+/// The same, for the second-level cache: what is needed much later would leave the first.
+#[inline(always)]
+pub(crate) fn fetch_to_second<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: it is a hint, which reads nothing.
+    unsafe {
+        _mm_prefetch::<_MM_HINT_T1>(address.cast())
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
 impl Element for f32 {
     #[cfg(target_arch = "x86_64")]
     type Avx512 = F32x16;

@@ -11,7 +11,7 @@ use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
 use crate::cpu::ops::conv2d::axis::Axis;
 use crate::cpu::ops::conv2d::strips::CHANNELS;
-use crate::cpu::vector::{Vector, Work, fetch, on_registers};
+use crate::cpu::vector::{Vector, Work, fetch, fetch_to_second, on_registers};
 use crate::team::Team;
 
 /// A piece is about so many multiply-adds: some microseconds of work.
@@ -19,6 +19,8 @@ const WORK: usize = 1 << 17;
 /// Registers for eight sums, a weight and a value. With more neighbours at once, what is read for the other channels of
 /// the first of them would have left the cache.
 const MOST_REGISTERS: usize = 10;
+/// What is asked for a row of more bytes ahead goes to the second cache.
+const FAR_BYTES: usize = 16 * 1024;
 /// The bytes of a line of the cache.
 const LINE: usize = 64;
 
@@ -70,19 +72,29 @@ struct Ahead {
     between: [usize; 2],
     /// The distance of the result below.
     result: usize,
+    /// Whether a row is so long that the first cache would not keep it until the next.
+    is_far: bool,
 }
 
 impl Ahead {
     /// Asks for what a result needs that meets `from` with its first tap, and is at `to`.
     #[inline(always)]
     fn fetch<T>(self, from: *const T, to: *mut T) {
+        match self.is_far {
+            true => self.ask(from, to, fetch_to_second),
+            false => self.ask(from, to, fetch),
+        }
+    }
+
+    #[inline(always)]
+    fn ask<T>(self, from: *const T, to: *mut T, ask: impl Fn(*const T)) {
         for line in 0..self.lines {
             for element in 0..self.elements {
                 let [down, across] = self.between;
-                fetch(from.wrapping_add(self.first + line * down + element * across));
+                ask(from.wrapping_add(self.first + line * down + element * across));
             }
         }
-        fetch(to.wrapping_add(self.result));
+        ask(to.wrapping_add(self.result));
     }
 }
 
@@ -191,6 +203,7 @@ impl<T: Float> Neighbours<'_, T> {
             first: (lowest + 1) * from[0],
             between: from,
             result: down.output_step * to[0],
+            is_far: from[0] * size_of::<T>() > FAR_BYTES,
         };
         let mut done = 0;
         while done < count {
