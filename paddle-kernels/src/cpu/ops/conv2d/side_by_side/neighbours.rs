@@ -77,24 +77,39 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// Asks for what a result needs that meets `from` with its first tap, and is at `to`.
+    /// Asks for what `COUNT` results need. The first meets `from` with its first tap, and is at `to`; the others are so far apart.
     #[inline(always)]
-    fn fetch<T>(self, from: *const T, to: *mut T) {
+    fn fetch<T, const COUNT: usize>(&self, from: (*const T, usize), to: (*mut T, usize)) {
         match self.is_far {
-            true => self.ask(from, to, fetch_to_second),
-            false => self.ask(from, to, fetch),
+            true => self.ask::<T, COUNT>(from, to, fetch_to_second),
+            false => self.ask::<T, COUNT>(from, to, fetch),
         }
     }
 
     #[inline(always)]
-    fn ask<T>(self, from: *const T, to: *mut T, ask: impl Fn(*const T)) {
-        for line in 0..self.lines {
-            for element in 0..self.elements {
-                let [down, across] = self.between;
-                ask(from.wrapping_add(self.first + line * down + element * across));
+    fn ask<T, const COUNT: usize>(
+        &self,
+        (from, apart): (*const T, usize),
+        (to, to_apart): (*mut T, usize),
+        ask: impl Fn(*const T),
+    ) {
+        let (from, to, [down, across]) =
+            (from.wrapping_add(self.first), to.wrapping_add(self.result), self.between);
+        // Most filters have steps of one, and need no loops.
+        let is_one = self.lines == 1 && self.elements == 1;
+        for at in 0..COUNT {
+            let from = from.wrapping_add(at * apart);
+            ask(to.wrapping_add(at * to_apart));
+            if is_one {
+                ask(from);
+                continue;
+            }
+            for line in 0..self.lines {
+                for element in 0..self.elements {
+                    ask(from.wrapping_add(line * down + element * across));
+                }
             }
         }
-        ask(to.wrapping_add(self.result));
     }
 }
 
@@ -281,9 +296,7 @@ impl<T: Float> Neighbours<'_, T> {
         let of_block = channel / CHANNELS * self.filters.of_block() + channel % CHANNELS;
         let mut weights = of.packed.wrapping_add(of_block);
         if (channel * size_of::<T>()).is_multiple_of(LINE) {
-            for at in 0..COUNT {
-                of.ahead.fetch(line.wrapping_add(at * apart), to.wrapping_add(at * to_apart));
-            }
+            of.ahead.fetch::<T, COUNT>((line, apart), (to, to_apart));
         }
         // SAFETY: the caller's; packed filters have whole registers.
         unsafe {
