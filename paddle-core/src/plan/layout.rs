@@ -31,8 +31,12 @@ pub(super) struct MemoryLayout {
 /// set of the first-level cache holds lines that are whole steps apart.
 const PAGE: usize = 4096;
 
-/// The room behind a value of whole pages, so that the next one does not begin at the same place of a page.
-const STAGGER: usize = 5 * ALIGNMENT;
+/// The distance from one value to the next: behind one of whole pages there is some room, so that the next does not begin at the
+/// same place of a page.
+fn spaced(bytes: usize) -> usize {
+    let is_whole = bytes > 0 && bytes.is_multiple_of(PAGE);
+    bytes.saturating_add(if is_whole { 5 * ALIGNMENT } else { 0 })
+}
 
 /// Rounds a size up to the next rung of a ladder; each rung is 1.25 times the one below it.
 pub(super) fn capacity(size: usize) -> usize {
@@ -63,8 +67,7 @@ impl MemoryLayout {
         let mut room = Vec::with_capacity(plan.slots.len());
         for slot in &plan.slots {
             room.push(if slot.home.is_placed() {
-                let bytes = bytes(slot, sizes).ok_or_else(|| too_large(slot))?;
-                if bytes > 0 && bytes.is_multiple_of(PAGE) { bytes + STAGGER } else { bytes }
+                bytes(slot, sizes).ok_or_else(|| too_large(slot))?
             } else {
                 0
             });
@@ -79,8 +82,10 @@ impl MemoryLayout {
             capacities: capacities.to_vec(),
         };
         let (mut shared, mut staged) = (Vec::new(), Vec::new());
+        // The first free bytes of the pool and of the prepared values.
+        let mut free = [0; 2];
         for (at, slot) in plan.slots.iter().enumerate() {
-            let end = match slot.home {
+            let (free, end) = match slot.home {
                 Home::Arena => {
                     shared.push(at);
                     continue;
@@ -89,8 +94,8 @@ impl MemoryLayout {
                     staged.push(at);
                     continue;
                 }
-                Home::Pool => &mut layout.pool,
-                Home::Prepared => &mut layout.prepared,
+                Home::Pool => (&mut free[0], &mut layout.pool),
+                Home::Prepared => (&mut free[1], &mut layout.prepared),
                 // A parameter or a state is at the beginning of its buffer.
                 Home::Lane(..)
                 | Home::View { .. }
@@ -98,8 +103,9 @@ impl MemoryLayout {
                 | Home::Parameter(..)
                 | Home::State(..) => continue,
             };
-            layout.offsets[at] = *end;
-            *end = end.checked_add(layout.room[at]).ok_or_else(|| too_large(slot))?;
+            layout.offsets[at] = *free;
+            *end = free.checked_add(layout.room[at]).ok_or_else(|| too_large(slot))?;
+            *free = free.saturating_add(spaced(layout.room[at]));
         }
         layout.arena = layout.share(plan, shared)?;
         layout.staging = layout.share(plan, staged)?;
@@ -121,10 +127,10 @@ impl MemoryLayout {
             };
             let mut offset = 0;
             for other in placed.iter().copied().filter(|&other| overlaps(other)) {
-                if self.offsets[other] >= offset + self.room[at] {
+                if self.offsets[other] >= offset.saturating_add(spaced(self.room[at])) {
                     break;
                 }
-                offset = offset.max(self.offsets[other] + self.room[other]);
+                offset = offset.max(self.offsets[other].saturating_add(spaced(self.room[other])));
             }
             self.offsets[at] = offset;
             let end = offset.checked_add(self.room[at]).filter(|&end| end <= isize::MAX as usize);
