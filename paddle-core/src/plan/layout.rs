@@ -125,7 +125,7 @@ impl MemoryLayout {
                 let life = plan.slots[other].life;
                 life.0 <= death && birth <= life.1
             };
-            let mut offset = 0;
+            let mut offset: usize = 0;
             for other in placed.iter().copied().filter(|&other| overlaps(other)) {
                 if self.offsets[other] >= offset.saturating_add(spaced(self.room[at])) {
                     break;
