@@ -185,6 +185,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn values_of_whole_pages_begin_at_different_places_of_a_page() {
+        assert_eq!([0, 1, 64, PAGE - 64, PAGE + 64].map(spaced), [0, 1, 64, PAGE - 64, PAGE + 64]);
+        let places: Vec<usize> = (0..12).map(|value| value * spaced(3 * PAGE) % PAGE).collect();
+        assert!((1..12).all(|value| !places[..value].contains(&places[value])), "{places:?}");
+        assert!(places.iter().all(|place| place.is_multiple_of(ALIGNMENT)));
+    }
+
+    #[test]
     fn the_ladder_rises_by_a_quarter_and_never_overflows() {
         assert_eq!([0, 1, 16, 17, 20, 21].map(capacity), [16, 16, 16, 20, 20, 25]);
         for size in (0..100_000).step_by(37) {
