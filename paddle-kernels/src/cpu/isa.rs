@@ -79,6 +79,7 @@ impl Level {
     }
 
     /// Whether a function has a copy for this level, if one for 512 bits is worth its time (`wide`): none where all machines have more.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there is one level"))]
     pub(crate) const fn has_copy(self, wide: bool) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]

@@ -80,9 +80,9 @@ impl<B: Backend> Executor<B> {
         Ok(())
     }
 
-    /// Adds a layout: the first for exactly this batch, as most plans only ever see batches of one size, and values that
-    /// lie close together share pages. The next ones have room for every size seen so far, so that later batches in
-    /// between fit too, unless there is no memory for that.
+    /// Adds a layout. The first is for exactly this batch: most plans see batches of one size only, and values that lie close
+    /// together share pages. A later one has room for every size seen so far, so that later batches in between fit too; if
+    /// there is no memory for that, it is for exactly this batch as well.
     fn add_layout(&mut self) -> Result<(), RunError> {
         if self.layouts.is_empty() {
             return self.add_exact_layout();
