@@ -41,7 +41,8 @@ pub(super) struct Strips {
     pub(super) of_block: usize,
     /// The rows and columns of a strip.
     size: [usize; 2],
-    /// The distances in a copy of neighbouring lines of a row, rows, and blocks of channels.
+    /// The distances in a copy of neighbouring lines of a row, rows, and blocks of channels. Kernels ask for them between
+    /// multiply-adds, and they take divisions.
     line: usize,
     row: usize,
     block: usize,
