@@ -123,7 +123,6 @@ impl Axis {
     }
 
     /// The first element of the source, inside or not, that a result meets.
-    #[cfg(target_arch = "x86_64")]
     pub(super) fn first_met(&self, result: usize) -> isize {
         let last = self.taps.saturating_sub(1);
         (result * self.step) as isize + self.offset(0).min(self.offset(last))

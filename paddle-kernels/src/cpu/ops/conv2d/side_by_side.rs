@@ -9,6 +9,7 @@
 mod groups;
 mod in_place_gradient;
 mod neighbours;
+mod sliding;
 
 pub(super) use self::groups::Groups;
 pub(super) use self::in_place_gradient::InPlaceGradient;

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::sliding::Sliding;
 use super::{Filters, fit, most_columns};
 use crate::cpu::epilogue::{Finish, InRegisters, Stored};
 use crate::cpu::images::Images;
@@ -22,7 +23,7 @@ const MOST_REGISTERS: usize = 10;
 /// What is asked for a row of more bytes ahead goes to the second cache.
 const FAR_BYTES: usize = 16 * 1024;
 /// The bytes of a line of the cache.
-const LINE: usize = 64;
+pub(super) const LINE: usize = 64;
 
 /// Sums over the elements of filters.
 pub(in super::super) struct Neighbours<'a, T> {
@@ -139,12 +140,18 @@ impl<T: Float> Work<T> for Rows<'_, T> {
     unsafe fn run<V: Vector<Element = T>>(self) {
         let Rows { of, rows, inside: [inside_down, inside_across] } = self;
         let [down, across] = of.axes;
+        let sliding = Sliding::of::<V>(of);
         let mut row = rows.start;
         while row < rows.end {
             // The rows of one image.
             let (image, start) = (row / down.count, row % down.count);
             let end = down.count.min(start + rows.end - row);
             row += end - start;
+            if let Some(sliding) = &sliding {
+                // SAFETY: the caller's.
+                unsafe { sliding.rows::<V>(image, start..end) };
+                continue;
+            }
             let in_rows = (start..end).map(|y| {
                 let (first, taps) = ([y, inside_across.start], [down.meeting(y), 0..across.taps]);
                 Run { image, first, count: inside_across.len(), axis: 1, taps }
@@ -174,7 +181,8 @@ impl<T: Float> Neighbours<'_, T> {
         let [down, across] = self.axes;
         let rows = self.results.count * down.count;
         let of_row = across.count * down.taps * across.taps * self.images.channels;
-        let at_once = (WORK / of_row.max(1)).max(1);
+        // Kernels of two rows have both in one piece.
+        let at_once = (WORK / of_row.max(1)).max(1).next_multiple_of(2);
         let inside = self.axes.map(|axis| axis.all_inside());
         team.run(rows.div_ceil(at_once), &|index| {
             let rows = index * at_once..rows.min((index + 1) * at_once);
