@@ -64,6 +64,10 @@ impl Operation for Transpose {
         Ok(vec![Some(g.emit(Transpose { perm }, &[grad])?)])
     }
 
+    fn reordered(&self) -> Option<&[i64]> {
+        Some(&self.perm)
+    }
+
     fn combined(&self, operator: &Operator, before: Before<'_>) -> Option<Combination> {
         attend::of_transpose(operator, before)
     }

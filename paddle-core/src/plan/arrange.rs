@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::backend::{Backend, Layout, Side, Takes};
 use super::facts::Facts;
 use super::live::At;
+use super::views::stays_in;
 use crate::ops::{Operator, Program};
 use crate::passes::{Switch, Switches};
 use crate::program::{Definition, Dim, VarId};
@@ -25,18 +26,24 @@ pub(super) struct Arrangement {
     operands: BTreeSet<(At, VarId)>,
 }
 
+/// The layout beside row-major order that values of a program may have on a backend; row-major order if there is none.
+pub(super) fn preferred<B: Backend>(backend: &B, program: &Program, switches: Switches) -> Layout {
+    let mut operators = program.blocks().iter().flat_map(|block| &block.ops);
+    let layout = operators.find_map(|operator| backend.prefers(&operator.op));
+    layout.filter(|_| switches.has(Switch::Arrange)).unwrap_or_default()
+}
+
 impl Arrangement {
+    /// Arranges the values of a program, which may have this [preferred] layout.
     pub(super) fn new<B: Backend>(
         backend: &B,
         program: &Program,
         facts: &Facts,
-        switches: Switches,
+        layout: Layout,
     ) -> Arrangement {
-        let mut operators = facts.live.iter().map(|at| &program.block(at.0).ops[at.1]);
-        let layout = operators.find_map(|operator| backend.prefers(&operator.op));
-        match layout.filter(|_| switches.has(Switch::Arrange)) {
-            Some(layout) => Regions::new(backend, program, facts, layout).arrange(),
-            None => Arrangement::default(),
+        match layout.is_row_major() {
+            true => Arrangement::default(),
+            false => Regions::new(backend, program, facts, layout).arrange(),
         }
     }
 
@@ -60,6 +67,8 @@ struct Regions<'a> {
     /// For each operator, the operands that it takes alike whose elements have the same order in both layouts. They are said
     /// to have the layout of the others.
     same: BTreeMap<At, BTreeSet<VarId>>,
+    /// For operators that change nothing in memory if one operand has the layout, this operand.
+    staying: BTreeMap<At, VarId>,
     /// The values that have to be in row-major order.
     pinned: BTreeSet<VarId>,
     /// For each value and each operator that takes operands alike, another one of its region, or itself.
@@ -82,6 +91,7 @@ impl<'a> Regions<'a> {
             layout,
             takes: BTreeMap::new(),
             same: BTreeMap::new(),
+            staying: BTreeMap::new(),
             pinned: BTreeSet::new(),
             parents: BTreeMap::new(),
             costs: BTreeMap::new(),
@@ -128,6 +138,10 @@ impl<'a> Regions<'a> {
             {
                 self.pinned.insert(var);
             }
+        }
+        // If the result has memory of its own, something is moved in any case.
+        if operator.outputs.iter().all(|output| facts.views.contains_key(output)) {
+            self.staying.extend(stays_in(operator, &self.layout).map(|var| (at, var)));
         }
         self.takes.insert(at, takes);
         self.same.insert(at, same);
@@ -177,6 +191,7 @@ impl<'a> Regions<'a> {
             for (&var, &takes) in takes {
                 let elements = self.elements(var);
                 let (node, cost) = match (takes, self.pinned.contains(&var)) {
+                    (_, false) if self.staying.get(&at) == Some(&var) => (Node::Value(var), [0, elements]),
                     (Takes::Alike, true) => (Node::Operator(at), [elements, 0]),
                     (Takes::Each, false) if preferring.contains(&at) => (Node::Value(var), [0, elements]),
                     (Takes::RowMajor, false) if seen.insert(var) => (Node::Value(var), [elements, 0]),

@@ -77,6 +77,12 @@ pub trait Operation {
         self.schema().effects.same_elements.then_some(0)
     }
 
+    /// For an operator whose result has the elements of its first input with the axes in another order: the axis of the input
+    /// that each axis of the result is. `None` for all others.
+    fn reordered(&self) -> Option<&[i64]> {
+        None
+    }
+
     /// The kind of computation, if passes treat it specially.
     fn form(&self, _program: &Program, _operator: &Operator) -> Option<Form> {
         None

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::equal::Equalities;
 use self::upper_bounds::Makers;
+use super::backend::Layout;
 use super::code::{GrownSizes, LoopId, MadeSize};
 use super::fuse::is_constant;
 use super::live::{At, live};
@@ -62,8 +63,8 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// Collects the facts that the passes which are on need.
-    pub(super) fn new(program: &Program, switches: Switches) -> Self {
+    /// Collects the facts that the passes which are on need. Values may have this layout.
+    pub(super) fn new(program: &Program, layout: &Layout, switches: Switches) -> Self {
         let live = live(program);
         let mut readers: BTreeMap<VarId, Vec<At>> = BTreeMap::new();
         let mut kept: BTreeSet<VarId> = program.gradients().iter().map(|pair| pair.gradient).collect();
@@ -134,7 +135,7 @@ impl Facts {
         };
         let escapes = |var: VarId| kept.contains(&var) || results.contains_key(&var);
         let views = match switches.has(Switch::Views) {
-            true => views(program, &live, escapes),
+            true => views(program, &live, layout, escapes),
             false => BTreeMap::new(),
         };
         let mut viewed: BTreeMap<VarId, Vec<VarId>> = BTreeMap::new();

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::slots::OpenLoop;
 use super::arithmetic::{Arithmetic, Precision};
-use super::arrange::Arrangement;
+use super::arrange::{Arrangement, preferred};
 use super::backend::{Backend, Move, Side};
 use super::code::{
     Backup, Home, Input, Instruction, Kernel, Lane, LaunchWork, LoopId, LoopInfo, Operators, Order, Origin,
@@ -123,7 +123,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
         arithmetic: Arithmetic,
         switches: Switches,
     ) -> Self {
-        let facts = Facts::new(program, switches);
+        let layout = preferred(backend, program, switches);
+        let facts = Facts::new(program, &layout, switches);
         Lowering {
             backend,
             program,
@@ -136,7 +137,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 .iter()
                 .map(|&recorded| LoopInfo { recorded, ..LoopInfo::default() })
                 .collect(),
-            arrangement: Arrangement::new(backend, program, &facts, switches),
+            arrangement: Arrangement::new(backend, program, &facts, layout),
             facts,
             memory: Places::default(),
             rows: RowSpaces::default(),

@@ -4,6 +4,7 @@ use super::super::backend::{Backend, Side};
 use super::super::code::Home;
 use super::super::error::PlanError;
 use super::super::schedule::Unit;
+use super::super::views::is_same;
 use super::Lowering;
 use crate::ops::Operator;
 use crate::program::{BlockId, Definition, VarId};
@@ -14,12 +15,13 @@ impl<B: Backend> Lowering<'_, B> {
     pub(super) fn view(&mut self, id: BlockId, unit: &Unit) -> Result<bool, PlanError> {
         let program = self.program;
         let [at] = unit.operators[..] else { return Ok(false) };
-        let Operator { inputs, outputs, .. } = &program.block(id).ops[at];
+        let operator = &program.block(id).ops[at];
+        let Operator { inputs, outputs, .. } = operator;
         let Some(&of) = inputs.first().filter(|_| outputs.iter().all(|&output| self.may_view(output))) else {
             return Ok(false);
         };
         // Groups absorb constants, which have no memory then.
-        if outputs.is_empty() || !self.is_row_major(of) || self.constant(of).is_some() {
+        if outputs.is_empty() || !self.keeps_order(operator, of) || self.constant(of).is_some() {
             return Ok(false);
         }
         let slot = self.read(of)?;
@@ -42,14 +44,20 @@ impl<B: Backend> Lowering<'_, B> {
         Ok(true)
     }
 
-    /// Whether a value may be a view, and is in row-major order.
     fn may_view(&self, var: VarId) -> bool {
-        self.facts.views.contains_key(&var)
-            && !self.memory.assigned.contains_key(&var)
-            && self.is_row_major(var)
+        self.facts.views.contains_key(&var) && !self.memory.assigned.contains_key(&var)
     }
 
-    fn is_row_major(&self, var: VarId) -> bool {
-        self.arrangement.of_value(var).is_row_major()
+    /// Whether the results of an operator have their elements in the same order as they are in its first input, in the layouts that
+    /// these values have.
+    fn keeps_order(&self, operator: &Operator, of: VarId) -> bool {
+        let from = self.arrangement.of_value(of);
+        operator.outputs.iter().all(|&output| {
+            let to = self.arrangement.of_value(output);
+            match operator.op.operation().reordered() {
+                Some(order) => is_same(order, [&from, &to]),
+                None => from.is_row_major() && to.is_row_major(),
+            }
+        })
     }
 }
