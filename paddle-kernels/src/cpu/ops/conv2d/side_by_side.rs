@@ -10,6 +10,7 @@ mod groups;
 mod in_place_gradient;
 mod neighbours;
 mod sliding;
+mod sliding_gradient;
 
 pub(super) use self::groups::Groups;
 pub(super) use self::in_place_gradient::InPlaceGradient;

@@ -161,6 +161,27 @@ fn every_way_computes_what_the_definition_says() {
     }
 }
 
+#[test]
+fn infinite_elements_are_in_the_gradients_of_the_elements_of_filters_that_meet_them() {
+    let case = ([2, 20, 1, 1], [[5, 6], [3, 3], [1, 1], [1, 1], [1, 1]]);
+    let s = Sizes { last: [true; 2], ..sizes(&case) };
+    let mut images = numbers(s.images().len(), 1);
+    // The first element of a channel, and the last one of another.
+    (images[30], images[119]) = (f32::INFINITY, f32::NAN);
+    let grads = numbers(s.results().len(), 3);
+    let mut expected = vec![0.0; s.groups * s.filter.len()];
+    meetings(&s, |image, filter, result| expected[filter] += images[image] * grads[result]);
+    let (images, grads) = (arranged(s.images(), &images), arranged(s.results(), &grads));
+    for isa in Isa::available() {
+        let machine = Machine { team: Team::new(1).unwrap(), isa, multiplier: Multiplier::Own };
+        let mut found = vec![0.0; expected.len()];
+        s.grad_filter_side_by_side(&machine, &Scratch::default(), [&images, &grads], &mut found).unwrap();
+        let are_same = |(a, b): (&f32, &f32)| a == b || a.is_nan() && b.is_nan();
+        assert!(found.iter().zip(&expected).all(are_same), "{}: {found:?}, not {expected:?}", isa.name());
+        assert!(found.iter().filter(|x| x.is_finite()).count() > found.len() * 9 / 10);
+    }
+}
+
 /// The elements of images that are given in row-major order.
 fn arranged(images: Images, elements: &[f32]) -> Vec<f32> {
     let mut turned = elements.to_vec();

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::sliding_gradient::SlidingGradient;
 use super::{AT_ONCE, Filters};
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
@@ -74,6 +75,24 @@ impl<T: Float> Work<T> for Part<'_, T> {
         let channels = of.images.channels;
         // SAFETY: nobody else uses this partial gradient, which has room for packed filters.
         unsafe { to.write_bytes(0, of.filters.packed()) };
+        if let Some(sliding) = SlidingGradient::of(of) {
+            let mut row = rows.start;
+            while row < rows.end {
+                let (image, start) = (row / down.count, row % down.count);
+                let end = down.count.min(start + rows.end - row);
+                // SAFETY: the caller's; nobody else uses this partial gradient.
+                unsafe { sliding.rows::<V>(image, start..end, to) };
+                row += end - start;
+            }
+            // Products with zero that are no numbers are in no sum of the definition.
+            // SAFETY: the partial gradient has whole registers.
+            unsafe {
+                if are_finite::<T, V>(to, of.filters.packed()) {
+                    return;
+                }
+                to.write_bytes(0, of.filters.packed());
+            }
+        }
         for row in rows {
             let (image, y) = (row / down.count, row % down.count);
             let taps = down.meeting(y);
@@ -93,6 +112,25 @@ impl<T: Float> Work<T> for Part<'_, T> {
             }
         }
     }
+}
+
+/// Whether all elements are finite.
+///
+/// # Safety
+/// The elements are whole registers; the machine has the instruction set of `V`.
+#[inline(always)]
+unsafe fn are_finite<T: Float, V: Vector<Element = T>>(from: *const T, count: usize) -> bool {
+    let mut lanes = [T::ZERO; CHANNELS];
+    // SAFETY: the caller's.
+    unsafe {
+        let zero = V::splat(T::ZERO);
+        let mut sum = zero;
+        for at in (0..count).step_by(V::LANES) {
+            sum = V::load(from.wrapping_add(at)).mul_add(zero, sum);
+        }
+        sum.store(lanes.as_mut_ptr());
+    }
+    lanes.iter().all(|lane| *lane == T::ZERO)
 }
 
 impl<T: Float> InPlaceGradient<'_, T> {

@@ -37,18 +37,21 @@ struct Part {
     count: usize,
 }
 
+/// Whether windows of neighbouring elements overlap, and kernels go along their rows.
+pub(super) fn has_kernel([down, across]: &[Axis; 2]) -> bool {
+    let overlaps = |axis: &Axis| axis.stride.unsigned_abs() == 1 && axis.taps > axis.step();
+    let are_alike = overlaps(down) && overlaps(across) && down.step() == across.step();
+    are_alike && matches!((across.taps, across.step()), (3 | 5, 1 | 2) | (7, 1))
+}
+
 impl<'a, T: Float> Sliding<'a, T> {
     /// The convolution, if there are kernels for its windows.
     pub(super) fn of<V: Vector<Element = T>>(of: &'a Neighbours<'a, T>) -> Option<Self> {
-        let [down, across] = &of.axes;
-        let overlaps = |axis: &Axis| axis.stride.unsigned_abs() == 1 && axis.taps > axis.step();
-        let is_one = overlaps(down) && overlaps(across) && down.step() == across.step();
-        let has_kernel = matches!((across.taps, across.step()), (3 | 5, 1 | 2) | (7, 1));
         // Narrow registers meet the lines of the cache several times, which leave it in between if images are large.
         let bytes = |images: usize| (of.images.image() + of.results.image()) * images * size_of::<T>();
         let is_near = V::LANES * size_of::<T>() >= LINE || bytes(1) <= NEAR_BYTES;
         let distances = |width: usize, channels: usize| [width * channels, channels];
-        (is_one && has_kernel && is_near).then(|| Sliding {
+        (has_kernel(&of.axes) && is_near).then(|| Sliding {
             of,
             from: distances(of.images.size[1], of.images.channels),
             to: distances(of.results.size[1], of.results.channels),
