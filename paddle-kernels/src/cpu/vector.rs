@@ -34,22 +34,22 @@ pub(crate) const BLOCK: usize = 4;
 /// Asks for the line of the cache at an address, which need not be one of memory.
 #[inline(always)]
 pub(crate) fn fetch<T>(address: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: it is a hint, which reads nothing.
-    unsafe {
-        _mm_prefetch::<_MM_HINT_T0>(address.cast())
-    };
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
+    fetch_to::<3, T>(address);
 }
 
 /// The same, for the second-level cache: what is needed much later would leave the first.
 #[inline(always)]
 pub(crate) fn fetch_to_second<T>(address: *const T) {
+    fetch_to::<2, T>(address);
+}
+
+/// `HINT` is that of x86-64.
+#[inline(always)]
+fn fetch_to<const HINT: i32, T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: it is a hint, which reads nothing.
     unsafe {
-        _mm_prefetch::<_MM_HINT_T1>(address.cast())
+        _mm_prefetch::<HINT>(address.cast())
     };
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;
@@ -211,25 +211,25 @@ fn avx2<T: Element>(work: impl Work<T>) {
     unsafe { work.run::<T::Avx2>() }
 }
 
-/// The lanes of the widest register of an instruction set.
-pub(crate) fn lanes<T: Element>(isa: Isa) -> usize {
-    match isa.level() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if T::WIDE => T::Avx512::LANES,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 | Level::Avx2 => T::Avx2::LANES,
-        Level::Portable => T::Portable::LANES,
-    }
+/// The widest registers of an instruction set.
+pub(crate) struct Registers {
+    pub(crate) count: usize,
+    pub(crate) lanes: usize,
 }
 
-/// The number of the widest registers of an instruction set.
-pub(crate) fn registers<T: Element>(isa: Isa) -> usize {
-    match isa.level() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if T::WIDE => T::Avx512::REGISTERS,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 | Level::Avx2 => T::Avx2::REGISTERS,
-        Level::Portable => T::Portable::REGISTERS,
+impl Registers {
+    pub(crate) fn of<T: Element>(isa: Isa) -> Self {
+        match isa.level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 if T::WIDE => Registers::like::<T::Avx512>(),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 | Level::Avx2 => Registers::like::<T::Avx2>(),
+            Level::Portable => Registers::like::<T::Portable>(),
+        }
+    }
+
+    fn like<V: Vector>() -> Self {
+        Registers { count: V::REGISTERS, lanes: V::LANES }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::cpu::isa::Isa;
 use crate::cpu::kernel::Machine;
 use crate::cpu::number::Float;
 use crate::cpu::scratch::Scratch;
-use crate::cpu::vector::lanes;
+use crate::cpu::vector::Registers;
 
 impl Sizes {
     pub(super) fn geometry(&self) -> [Geometry; 2] {
@@ -74,7 +74,7 @@ impl Sizes {
 
     pub(super) fn filters<T: Float>(&self, isa: Isa, [inner, outer]: [usize; 2]) -> Filters {
         let size = [self.filter.height, self.filter.width];
-        Filters { groups: self.groups, inner, outer, size, lanes: lanes::<T>(isa) }
+        Filters { groups: self.groups, inner, outer, size, lanes: Registers::of::<T>(isa).lanes }
     }
 
     /// Computes the results, unless a copy of a strip would be too large: then it returns false. Filters of a version are

@@ -19,7 +19,7 @@ use crate::cpu::matmul::Matmul;
 use crate::cpu::number::Float;
 use crate::cpu::scratch::Scratch;
 use crate::cpu::stack;
-use crate::cpu::vector::{Vector, Work, on_registers, registers};
+use crate::cpu::vector::{Registers, Vector, Work, on_registers};
 use crate::team::Team;
 
 /// The most elements of a piece. Their channels stay in the second-level cache for all blocks of filters.
@@ -145,7 +145,7 @@ impl<T: Float> Pointwise<'_, T> {
         let fewest = WORK.div_ceil(per_column).min(COLUMNS);
         let cuts = columns.div_ceil(columns.div_ceil(pieces).clamp(fewest, COLUMNS));
         // Nearly equal pieces, in which no more than the last neighbours are fewer.
-        let at_once = most_columns(COLUMNS, filters.widest() / filters.lanes, registers::<T>(isa));
+        let at_once = most_columns(COLUMNS, filters.widest() / filters.lanes, Registers::of::<T>(isa).count);
         let of_piece = columns.div_ceil(cuts.max(1)).max(1).next_multiple_of(at_once);
         let cuts = columns.div_ceil(of_piece);
         // Few elements with many channels are shared out by blocks of filters.

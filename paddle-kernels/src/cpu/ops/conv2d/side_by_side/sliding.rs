@@ -16,7 +16,7 @@ const FAR_BYTES: usize = 2 << 20;
 /// An image and its results of more bytes are computed by whole lines of the cache alone.
 const NEAR_BYTES: usize = 1 << 20;
 
-/// A convolution over windows of neighbouring elements that overlap.
+/// A depthwise convolution over windows that overlap.
 #[derive(Clone, Copy)]
 pub(super) struct Sliding<'a, T> {
     of: &'a Neighbours<'a, T>,
@@ -85,8 +85,8 @@ impl<'a, T: Float> Sliding<'a, T> {
         }
     }
 
-    /// Computes rows of results of windows of `TAPS` elements across, `STEP` apart, of which `LIVE` overlap. Those of `HELD` elements down
-    /// have their weights in registers.
+    /// Computes rows of results of windows of `TAPS` elements across, `STEP` apart, of which `LIVE` overlap. All weights are in
+    /// registers if `HELD` is the number of elements down; if it is 0, they are loaded as they are needed.
     ///
     /// # Safety
     /// As for [`Self::rows`].
@@ -164,7 +164,7 @@ impl<'a, T: Float> Sliding<'a, T> {
             }
             let endings = self.of.ending.load_all::<V, 1>(channel, count);
             let results = Results { endings, out: self.of.out, first, apart };
-            // The first sums are those of the result whose window ends with a step.
+            // Each step ends the window of a result, whose sums come first; those of the next results follow.
             let mut sums = [[[V::splat(T::ZERO)]; ROWS]; LIVE];
             for result in 1 - LIVE as isize..across.count as isize {
                 for at in TAPS - STEP..TAPS {

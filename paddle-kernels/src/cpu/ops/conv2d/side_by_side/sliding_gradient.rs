@@ -13,7 +13,7 @@ use crate::cpu::vector::Vector;
 /// About so many results are summed before the sums are stored.
 const AT_ONCE: usize = 64;
 
-/// The gradients of filters whose windows of neighbouring elements overlap.
+/// The gradients of depthwise filters whose windows overlap.
 #[derive(Clone, Copy)]
 pub(super) struct SlidingGradient<'a, T> {
     of: &'a InPlaceGradient<'a, T>,
@@ -155,7 +155,7 @@ impl<'a, T: Float> SlidingGradient<'a, T> {
                 let top = self.of.source.as_ptr().wrapping_offset(top);
                 let grads = image * results.image() + row * self.to[0] + channel;
                 let grads = self.of.grad.as_ptr().wrapping_add(grads);
-                // The first gradient is that of the result whose window ends with a step. What is no result has none.
+                // Each step ends the window of a result, whose gradient comes first. Where there is no result, it is zero.
                 let mut live = [V::splat(T::ZERO); LIVE];
                 for result in 1 - LIVE as isize..across.count as isize {
                     for at in 1..LIVE {
