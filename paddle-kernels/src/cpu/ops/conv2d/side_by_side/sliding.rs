@@ -186,11 +186,11 @@ impl<'a, T: Float> Sliding<'a, T> {
                         for (live, weight) in of_tap.iter_mut().enumerate() {
                             if live * STEP <= at {
                                 let back = live * STEP;
-                                *weight = match HELD {
-                                    0 => {
+                                *weight = match held.get(tap) {
+                                    Some(held) => held[at - back],
+                                    None => {
                                         V::load(weights.wrapping_offset(-(back as isize) * apart_weights[1]))
                                     }
-                                    _ => held[tap][at - back],
                                 };
                             }
                         }
