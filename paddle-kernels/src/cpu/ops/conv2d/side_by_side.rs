@@ -2,8 +2,8 @@
 //!
 //! A kernel computes neighbouring results of one row, for as many groups as there are lanes. Each result is one chain of
 //! multiply-adds over the channels of a group that are summed over, and over the elements of the filter. Groups of one channel
-//! and one filter, with the channels as the fastest axis, are computed where they are ([`Neighbours`], and `sliding` for common windows); others in copies that
-//! have the same channel of all groups side by side.
+//! and one filter, with the channels as the fastest axis, are computed where they are ([`Neighbours`], and `sliding` for common
+//! windows); others in copies that have the same channel of all groups side by side.
 #![allow(unsafe_code, reason = "computes with vectors")]
 
 mod groups;
