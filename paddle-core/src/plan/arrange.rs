@@ -3,7 +3,8 @@
 //! A backend [prefers](Backend::prefers) some operators in another layout than row-major order, and
 //! [takes](Backend::takes) others in it. Values that an operator takes only *alike* are a region: all of them have the
 //! layout, or none. A region has it if that leaves fewer elements to be brought to another order. At the border of a
-//! region the plan has launches that change the layout, except where the operator there takes both layouts.
+//! region the plan has launches that change the layout, except where the operator there takes both layouts. A transpose to the order
+//! of the layout is a view of what has the layout, so there the layout is what saves moving elements.
 
 use std::collections::{BTreeMap, BTreeSet};
 

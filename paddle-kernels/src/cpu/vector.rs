@@ -34,22 +34,26 @@ pub(crate) const BLOCK: usize = 4;
 /// Asks for the line of the cache at an address, which need not be one of memory.
 #[inline(always)]
 pub(crate) fn fetch<T>(address: *const T) {
-    fetch_to::<3, T>(address);
+    fetch_to::<FIRST, T>(address);
 }
 
 /// The same, for the second-level cache: what is needed much later would leave the first.
 #[inline(always)]
 pub(crate) fn fetch_to_second<T>(address: *const T) {
-    fetch_to::<2, T>(address);
+    fetch_to::<SECOND, T>(address);
 }
 
-/// `HINT` is that of x86-64.
+/// The caches, as instructions of x86-64 number them.
+const FIRST: i32 = 3;
+const SECOND: i32 = 2;
+
+/// Asks for a line in this cache.
 #[inline(always)]
-fn fetch_to<const HINT: i32, T>(address: *const T) {
+fn fetch_to<const CACHE: i32, T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: it is a hint, which reads nothing.
     unsafe {
-        _mm_prefetch::<HINT>(address.cast())
+        _mm_prefetch::<CACHE>(address.cast())
     };
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;

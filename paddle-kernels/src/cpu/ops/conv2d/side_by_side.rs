@@ -12,6 +12,9 @@ mod neighbours;
 mod sliding;
 mod sliding_gradient;
 
+use std::iter;
+use std::ops::Range;
+
 pub(super) use self::groups::Groups;
 pub(super) use self::in_place_gradient::InPlaceGradient;
 pub(super) use self::neighbours::Neighbours;
@@ -117,6 +120,34 @@ impl Filters {
             }
         }
     }
+}
+
+/// The distances of neighbouring rows, and of neighbours in a row, of images with the channels as the fastest axis.
+fn apart(images: Images) -> [usize; 2] {
+    [images.size[1] * images.channels, images.channels]
+}
+
+/// Rows that are counted through images of so many: each image, and its rows among them.
+fn by_image(rows: Range<usize>, of_image: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
+    let mut row = rows.start;
+    iter::from_fn(move || {
+        (row < rows.end).then(|| {
+            let (image, start) = (row / of_image, row % of_image);
+            let end = of_image.min(start + rows.end - row);
+            row += end - start;
+            (image, start..end)
+        })
+    })
+}
+
+/// Loads a register of channels: of all of them if it is `WHOLE`, or else of so many.
+///
+/// # Safety
+/// These elements are there; the machine has the instruction set of `V`.
+#[inline(always)]
+unsafe fn load<V: Vector, const WHOLE: bool>(from: *const V::Element, count: usize) -> V {
+    // SAFETY: the caller's.
+    unsafe { if WHOLE { V::load(from) } else { V::load_partial(from, count) } }
 }
 
 /// Some results of a strip, of all filters of a block of groups, whose sums have room.

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::sliding_gradient::SlidingGradient;
-use super::{AT_ONCE, Filters};
+use super::{AT_ONCE, Filters, by_image, load};
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
 use crate::cpu::number::Float;
@@ -76,13 +76,9 @@ impl<T: Float> Work<T> for Part<'_, T> {
         // SAFETY: nobody else uses this partial gradient, which has room for packed filters.
         unsafe { to.write_bytes(0, of.filters.packed()) };
         if let Some(sliding) = SlidingGradient::of(of) {
-            let mut row = rows.start;
-            while row < rows.end {
-                let (image, start) = (row / down.count, row % down.count);
-                let end = down.count.min(start + rows.end - row);
+            for (image, rows) in by_image(rows.clone(), down.count) {
                 // SAFETY: the caller's; nobody else uses this partial gradient.
-                unsafe { sliding.rows::<V>(image, start..end, to) };
-                row += end - start;
+                unsafe { sliding.rows::<V>(image, rows, to) };
             }
             // Products with zero that are no numbers are in no sum of the definition.
             // SAFETY: the partial gradient has whole registers.
@@ -204,22 +200,15 @@ impl<T: Float> Taps<T> {
             }
             let [between, results_between] = self.apart;
             for at in 0..self.count {
-                let grad = self.load::<V, WHOLE>(self.grad.add(at * results_between));
+                let grad = load::<V, WHOLE>(self.grad.add(at * results_between), self.lanes);
                 for (from, sum) in self.from.iter().zip(&mut sums) {
-                    *sum = self.load::<V, WHOLE>(from.add(at * between)).mul_add(grad, *sum);
+                    let value = load::<V, WHOLE>(from.add(at * between), self.lanes);
+                    *sum = value.mul_add(grad, *sum);
                 }
             }
             for (sum, &to) in sums.iter().zip(&self.to).take(self.used) {
                 sum.store(to);
             }
         }
-    }
-
-    /// # Safety
-    /// As for [`Self::add`].
-    #[inline(always)]
-    unsafe fn load<V: Vector<Element = T>, const WHOLE: bool>(&self, from: *const T) -> V {
-        // SAFETY: the caller's.
-        unsafe { if WHOLE { V::load(from) } else { V::load_partial(from, self.lanes) } }
     }
 }

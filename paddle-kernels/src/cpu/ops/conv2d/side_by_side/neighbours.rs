@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::sliding::Sliding;
-use super::{Filters, fit, most_columns};
+use super::{Filters, apart, by_image, fit, load, most_columns};
 use crate::cpu::epilogue::{Finish, InRegisters, Stored};
 use crate::cpu::images::Images;
 use crate::cpu::isa::Isa;
@@ -141,12 +141,7 @@ impl<T: Float> Work<T> for Rows<'_, T> {
         let Rows { of, rows, inside: [inside_down, inside_across] } = self;
         let [down, across] = of.axes;
         let sliding = Sliding::of::<V>(of);
-        let mut row = rows.start;
-        while row < rows.end {
-            // The rows of one image.
-            let (image, start) = (row / down.count, row % down.count);
-            let end = down.count.min(start + rows.end - row);
-            row += end - start;
+        for (image, Range { start, end }) in by_image(rows, down.count) {
             if let Some(sliding) = &sliding {
                 // SAFETY: the caller's.
                 unsafe { sliding.rows::<V>(image, start..end) };
@@ -206,8 +201,7 @@ impl<T: Float> Neighbours<'_, T> {
             return;
         }
         // The distances of neighbours along both axes, in images and in results.
-        let from = [self.images.size[1] * channels, channels];
-        let to = [self.results.size[1] * self.results.channels, self.results.channels];
+        let (from, to) = (apart(self.images), apart(self.results));
         // Without a tap there is nothing to meet.
         let met = |axis: &Axis, result, taps: &Range<usize>| match taps.is_empty() {
             true => [0; 2],
@@ -353,11 +347,7 @@ unsafe fn tap<V: Vector, const WHOLE: bool, const COUNT: usize>(
         let weight = V::load(packed);
         for (at, [sum]) in sums.iter_mut().enumerate() {
             let from = from.wrapping_add(at * apart);
-            let value = match WHOLE {
-                true => V::load(from),
-                false => V::load_partial(from, lanes),
-            };
-            *sum = value.mul_add(weight, *sum);
+            *sum = load::<V, WHOLE>(from, lanes).mul_add(weight, *sum);
         }
     }
 }

@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::neighbours::{LINE, Neighbours};
+use super::{apart, load};
 use crate::cpu::epilogue::{Endings, Stored};
 use crate::cpu::number::Float;
 use crate::cpu::ops::conv2d::axis::Axis;
@@ -17,7 +18,6 @@ const FAR_BYTES: usize = 2 << 20;
 const NEAR_BYTES: usize = 1 << 20;
 
 /// A depthwise convolution over windows that overlap.
-#[derive(Clone, Copy)]
 pub(super) struct Sliding<'a, T> {
     of: &'a Neighbours<'a, T>,
     /// The distances of rows, and of neighbours in a row, in images and in results.
@@ -50,11 +50,10 @@ impl<'a, T: Float> Sliding<'a, T> {
         // Narrow registers meet the lines of the cache several times, which leave it in between if images are large.
         let bytes = |images: usize| (of.images.image() + of.results.image()) * images * size_of::<T>();
         let is_near = V::LANES * size_of::<T>() >= LINE || bytes(1) <= NEAR_BYTES;
-        let distances = |width: usize, channels: usize| [width * channels, channels];
         (has_kernel(&of.axes) && is_near).then(|| Sliding {
             of,
-            from: distances(of.images.size[1], of.images.channels),
-            to: distances(of.results.size[1], of.results.channels),
+            from: apart(of.images),
+            to: apart(of.results),
             is_far: bytes(of.images.count) > FAR_BYTES,
         })
     }
@@ -197,7 +196,7 @@ impl<'a, T: Float> Sliding<'a, T> {
                         for result in 0..ROWS {
                             if (0..height).contains(&(row + (result * STEP) as isize)) {
                                 let from = line.wrapping_add(result * STEP * self.from[0]);
-                                let value = if WHOLE { V::load(from) } else { V::load_partial(from, count) };
+                                let value = load::<V, WHOLE>(from, count);
                                 for (live, sums) in sums.iter_mut().enumerate() {
                                     if live * STEP <= at {
                                         sums[result][0] = value.mul_add(of_tap[live], sums[result][0]);

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::in_place_gradient::InPlaceGradient;
 use super::sliding::has_kernel;
+use super::{apart, load};
 use crate::cpu::number::Float;
 use crate::cpu::ops::conv2d::strips::CHANNELS;
 use crate::cpu::vector::Vector;
@@ -14,7 +15,6 @@ use crate::cpu::vector::Vector;
 const AT_ONCE: usize = 64;
 
 /// The gradients of depthwise filters whose windows overlap.
-#[derive(Clone, Copy)]
 pub(super) struct SlidingGradient<'a, T> {
     of: &'a InPlaceGradient<'a, T>,
     /// The distances of rows, and of neighbours in a row, in images and in results.
@@ -38,12 +38,7 @@ struct Part<T> {
 impl<'a, T: Float> SlidingGradient<'a, T> {
     /// The gradient, if there are kernels for its windows.
     pub(super) fn of(of: &'a InPlaceGradient<'a, T>) -> Option<Self> {
-        let distances = |width: usize, channels: usize| [width * channels, channels];
-        has_kernel(&of.axes).then(|| SlidingGradient {
-            of,
-            from: distances(of.images.size[1], of.images.channels),
-            to: distances(of.results.size[1], of.results.channels),
-        })
+        has_kernel(&of.axes).then(|| SlidingGradient { of, from: apart(of.images), to: apart(of.results) })
     }
 
     /// Adds what these rows of results of an image contribute, and products of other elements and zero. So sums may be no numbers
@@ -193,14 +188,4 @@ impl<'a, T: Float> SlidingGradient<'a, T> {
             }
         }
     }
-}
-
-/// Loads a register of channels, of which there are `count`, or all if it is `WHOLE`.
-///
-/// # Safety
-/// These elements are there; the machine has the instruction set of `V`.
-#[inline(always)]
-unsafe fn load<V: Vector, const WHOLE: bool>(from: *const V::Element, count: usize) -> V {
-    // SAFETY: the caller's.
-    unsafe { if WHOLE { V::load(from) } else { V::load_partial(from, count) } }
 }
