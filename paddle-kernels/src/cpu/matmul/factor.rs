@@ -67,7 +67,7 @@ pub(in super::super) trait Right<T: Factor> {
     fn strip(&self, of: &Columns) -> Option<(Operand<T>, usize)> {
         // Packing pays when several blocks of rows read the columns.
         let b = self.in_place().filter(|_| of.few_rows && of.is_full())?;
-        Some((b.from(of), AHEAD * b.row))
+        Some((b.from(of), (AHEAD_BYTES / size_of::<T>() / of.step).max(1) * b.row))
     }
 
     /// Whether all strips are packed, so that a strip has the registers that they were packed for.
@@ -98,9 +98,6 @@ pub(super) trait Panels<T> {
     /// See [`Right::strip`].
     fn strip(&self, of: &Columns) -> Option<(Operand<T>, usize)>;
 
-    /// See [`Right::is_packed`].
-    fn is_packed(&self) -> bool;
-
     /// See [`Right::pack`].
     ///
     /// # Safety
@@ -122,10 +119,6 @@ impl<T: Factor, B: Right<T>> Panels<T> for B {
 
     fn strip(&self, of: &Columns) -> Option<(Operand<T>, usize)> {
         Right::strip(self, of)
-    }
-
-    fn is_packed(&self) -> bool {
-        Right::is_packed(self)
     }
 
     unsafe fn pack_on(
@@ -237,9 +230,11 @@ impl<T: Factor> Right<T> for Near<T> {
     }
 }
 
-/// Rows of a matrix are asked for so many rows before they are needed: in a wide one, the parts of neighbouring rows that a strip
+/// Rows of a matrix are asked for so many rows before they are packed: in a wide one, the parts of neighbouring rows that a strip
 /// has are far apart, which processors do not foresee.
-pub(super) const AHEAD: usize = 16;
+const AHEAD: usize = 16;
+/// The bytes of a strip that is read in place, from what is asked for to what is read.
+const AHEAD_BYTES: usize = 1792;
 
 /// One of the strides is 1.
 impl<T: Factor> Right<T> for Operand<T> {

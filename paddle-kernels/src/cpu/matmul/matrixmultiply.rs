@@ -36,7 +36,7 @@ impl<T: Factor> Product<T, Operand<T>> {
     ///
     /// # Safety
     /// As for `compute`. Sums are numbers `T`, too.
-    pub(super) unsafe fn compute_by(&self, gemm: Gemm<T>, rows: Range<usize>, columns: Range<usize>) {
+    pub(super) unsafe fn compute_by_crate(&self, gemm: Gemm<T>, rows: Range<usize>, columns: Range<usize>) {
         let Gemm { compute, zero_and_one: [zero, one] } = gemm;
         let before = if self.accumulate { one } else { zero };
         let [a_row, a_column, b_row, b_column, c_row] =

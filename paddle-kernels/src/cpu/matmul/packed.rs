@@ -1,21 +1,25 @@
 //! Right factors that are packed before their products: panel after panel, in the order in which the kernel reads them. That pays where
-//! several products have the same right factor.
+//! several products have the same right factor, or many rows.
 #![allow(unsafe_code, reason = "reads and writes matrices through raw pointers")]
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::factor::{Columns, Right};
 use super::{Grid, Matmul, Operand, PANEL_WIDTH, Product, WORTH_A_TEAM};
+use crate::cpu::isa::Isa;
 use crate::cpu::kernel::Machine;
 use crate::cpu::shared::Shared;
 use crate::cpu::vector::{Factor, FactorWork, Factors, Register};
 
-/// A packed right factor.
+/// Columns of a right factor, packed.
 #[derive(Clone, Copy)]
 pub(crate) struct Packed<'a, T> {
-    /// Panels of as many columns as the kernel has in two registers, and of all rows.
-    panels: &'a [T],
+    /// Where the panel of the first column would be. Panels have as many columns as the kernel has in two registers.
+    start: *const T,
+    /// Their rows.
     k: usize,
+    panels: PhantomData<&'a [T]>,
 }
 
 impl Matmul {
@@ -43,7 +47,8 @@ impl Matmul {
         machine.team.run_if(n.saturating_mul(k) >= WORTH_A_TEAM, n.div_ceil(together), &|index| {
             let of = self.right(from.at(0).cast_const());
             let columns = index * together..n.min((index + 1) * together);
-            T::on_factors(machine.isa, Panelling { of, k, columns, to: to.at(0) });
+            // SAFETY: the columns are inside of B, and nothing else writes their panels.
+            unsafe { Packed::pack(machine.isa, of, 0..k, columns.clone(), to.at(columns.start * k)) };
         });
     }
 
@@ -59,14 +64,24 @@ impl Matmul {
         finish: &(dyn Fn(Range<usize>, Range<usize>) + Sync),
     ) {
         let Matmul { m, n, k, .. } = *self;
-        let grid = Grid::new::<T>(m, n, k);
+        let streams = self.streams();
+        let grid = match streams {
+            true => self.grid_of_streams::<T>(machine.team.threads()),
+            false => Grid::of_matrices::<T>([m, n, k], machine.team.threads()),
+        };
         let product = Product { k, a: self.left(a), b, c, c_row: n, accumulate: false };
         let product = &product;
         machine.team.run_if(self.work() >= WORTH_A_TEAM, grid.tiles(), &|tile| {
             let (rows, columns) = grid.tile(tile);
             // SAFETY: the tile lies inside C and no other overlaps it.
-            unsafe { product.compute(machine.isa, rows.clone(), columns.clone()) };
-            finish(rows, columns);
+            unsafe {
+                if streams {
+                    product.pass(machine.isa, rows, columns, true, finish);
+                } else {
+                    product.compute(machine.isa, rows.clone(), columns.clone());
+                    finish(rows, columns);
+                }
+            }
         });
     }
 }
@@ -74,7 +89,25 @@ impl Matmul {
 impl<'a, T> Packed<'a, T> {
     /// The panels that [`Matmul::pack_right`] wrote for a factor of `k` rows.
     pub(crate) fn new(panels: &'a [T], k: usize) -> Self {
-        Packed { panels: &panels[begin(panels)..], k }
+        Packed { start: panels[begin(panels)..].as_ptr(), k, panels: PhantomData }
+    }
+}
+
+impl<'a, T: Factor> Packed<'a, T> {
+    /// Packs rows `inner` of some columns, of which the first is that of a panel.
+    ///
+    /// # Safety
+    /// They are inside of the factor. `to` is valid for as many rows of whole panels, as long as the result is used.
+    pub(super) unsafe fn pack(
+        isa: Isa,
+        of: Operand<T>,
+        inner: Range<usize>,
+        columns: Range<usize>,
+        to: *mut T,
+    ) -> Self {
+        let (first, k) = (columns.start, inner.len());
+        T::on_factors(isa, Panelling { of, inner, columns, to });
+        Packed { start: to.wrapping_sub(first * k).cast_const(), k, panels: PhantomData }
     }
 }
 
@@ -88,7 +121,7 @@ fn begin<T>(elements: &[T]) -> usize {
 
 impl<T: Factor> Right<T> for Packed<'_, T> {
     fn strip(&self, of: &Columns) -> Option<(Operand<T>, usize)> {
-        let start = self.panels.as_ptr().wrapping_add(of.first * self.k + of.row * of.widest);
+        let start = self.start.wrapping_add(of.first * self.k + of.row * of.widest);
         Some((Operand { start, row: of.widest, column: 1 }, 0))
     }
 
@@ -101,10 +134,10 @@ impl<T: Factor> Right<T> for Packed<'_, T> {
     }
 }
 
-/// Some columns of a right factor, and the panels of all of them.
+/// Rows of some columns of a right factor, and their panels.
 struct Panelling<T> {
     of: Operand<T>,
-    k: usize,
+    inner: Range<usize>,
     columns: Range<usize>,
     to: *mut T,
 }
@@ -112,11 +145,15 @@ struct Panelling<T> {
 impl<T: Factor> FactorWork<T> for Panelling<T> {
     #[inline(always)]
     unsafe fn run<V: Factors<Element = T>>(self) {
-        let Panelling { of, k, columns, to } = self;
+        let Panelling { of, inner, columns, to } = self;
         let step = 2 * V::LANES;
         for first in columns.clone().step_by(step) {
-            // SAFETY: as `Matmul::pack_right` requires: the columns are inside of B, and nothing else writes their panels.
-            unsafe { of.pack::<V>(to.add(first * k), step, 0..k, first..columns.end.min(first + step)) };
+            let (some, to) = (
+                first..columns.end.min(first + step),
+                to.wrapping_add((first - columns.start) * inner.len()),
+            );
+            // SAFETY: as `Packed::pack` requires.
+            unsafe { of.pack::<V>(to, step, inner.clone(), some) };
         }
     }
 }

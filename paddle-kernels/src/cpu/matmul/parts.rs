@@ -1,47 +1,39 @@
 //! Products of many rows and columns whose left factor is stored as its transpose: gradients of matrices. Neighbours in a row of A are
 //! far apart in memory there. They meet in the same sets of the first-level cache, and leave it before the next rows read theirs; and the
 //! other factor would come from memory once more for every few rows. So a part of both factors is brought together before it is multiplied.
+//! While it is, the kernel asks for the next one.
 #![allow(unsafe_code, reason = "reads and writes matrices through raw pointers")]
 
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::factor::Near;
-use super::{Grid, Matmul, Operand, Panels, Product};
+use super::factor::Panels;
+use super::kernel::{Coming, Product, Walks};
+use super::packed::Packed;
+use super::{Grid, Matmul, Operand, PANEL_WIDTH};
 use crate::cpu::isa::Isa;
+use crate::cpu::stack;
 use crate::cpu::vector::Factor;
 
 /// The rows of A, and the columns of B, that are packed together.
 const ROWS: usize = 64;
-const COLUMNS: usize = 128;
-/// The distances of two packed columns of A and rows of B. They are no powers of two, so they lie in different sets of the cache.
+const COLUMNS: usize = 512;
+/// The distance of two packed columns of A. It is no power of two, so they lie in different sets of the cache.
 const LEFT_STEP: usize = ROWS + 16;
-const RIGHT_STEP: usize = COLUMNS + 16;
 /// A part of k, in bytes of a row.
-const DEPTH: usize = 1024;
-/// Packing pays from so many elements in a row on.
+const DEPTH: usize = 512;
+/// Packing pays from so many elements in a row, and so many columns on.
 const LONG: usize = 128;
-
-/// Room for a part of a factor.
-#[repr(align(64))]
-struct Room<const STEP: usize>(
-    #[allow(dead_code, reason = "written and read through its pointer")] MaybeUninit<[[u8; STEP]; DEPTH]>,
-);
+const WIDE: usize = 128;
 
 impl Matmul {
     /// Whether parts of both factors are packed.
     pub(super) fn packs_parts(&self) -> bool {
-        self.trans_a && self.k >= LONG && self.m >= 2 * ROWS && self.n >= COLUMNS
+        self.trans_a && self.k >= LONG && self.m >= 2 * ROWS && self.n >= WIDE
     }
-}
 
-impl Grid {
-    /// For a product that packs parts of its factors: few columns, and as many rows as leave something to do for all threads.
-    pub(super) fn of_packed_parts(m: usize, n: usize, threads: usize) -> Grid {
-        let (bands, across) = (m.div_ceil(ROWS), n.div_ceil(COLUMNS));
-        let most = if threads == 1 { bands } else { bands * across / (2 * threads) };
-        let together = most.clamp(1, bands.max(1));
-        Grid { m, n, tile_rows: together * ROWS, tile_columns: COLUMNS }
+    /// The tiles of a product that packs parts of its factors.
+    pub(super) fn grid_of_parts<T>(&self, threads: usize) -> Grid {
+        Grid::of_columns::<T>([self.m, self.n], COLUMNS, ROWS, threads)
     }
 }
 
@@ -49,32 +41,54 @@ impl<T: Factor> Product<T, Operand<T>> {
     /// Computes a tile of C on this thread, part by part.
     ///
     /// # Safety
-    /// As for [`compute`](Product::compute); the tile is one of [`Grid::of_packed_parts`].
-    // The memory of its parts would be on the stack of whatever it were inlined into, for small products, too.
-    #[inline(never)]
+    /// As for [`compute`](Product::compute); the tile is one of [`Matmul::grid_of_parts`].
     pub(super) unsafe fn compute_in_parts(&self, isa: Isa, rows: Range<usize>, columns: Range<usize>) {
-        let mut memory =
-            (Room::<LEFT_STEP>(MaybeUninit::uninit()), Room::<RIGHT_STEP>(MaybeUninit::uninit()));
-        let (left, right) = ((&raw mut memory.0).cast::<T>(), (&raw mut memory.1).cast::<T>());
+        let width = columns.len().next_multiple_of(PANEL_WIDTH / size_of::<T>());
         let parts = self.k.div_ceil(DEPTH / size_of::<T>());
         let depth = self.k.div_ceil(parts);
-        assert!(columns.len() <= COLUMNS);
-        for part in 0..parts {
-            let inner = part * depth..self.k.min((part + 1) * depth);
-            let accumulate = self.accumulate || part > 0;
-            // SAFETY: the part is inside of both factors, and fits into the memory, which products read at these rows and columns alone.
-            unsafe {
-                self.b.pack_on(isa, right, RIGHT_STEP, inner.clone(), columns.clone());
+        let bytes = [LEFT_STEP, width].map(|row| row * depth * size_of::<T>());
+        stack::lend::<T, 2>(bytes, &mut |[left, right]| {
+            for part in 0..parts {
+                let inner = part * depth..self.k.min((part + 1) * depth);
+                let accumulate = self.accumulate || part > 0;
+                // SAFETY: the part is inside of B, and there is memory for its panels.
+                let b = unsafe { Packed::pack(isa, self.b, inner.clone(), columns.clone(), right) };
                 for first in rows.clone().step_by(ROWS) {
-                    let rows = first..rows.end.min(first + ROWS);
-                    self.a.transposed().pack_on(isa, left, LEFT_STEP, inner.clone(), rows.clone());
+                    let some = first..rows.end.min(first + ROWS);
                     let a =
                         Operand { start: left.wrapping_sub(first).cast_const(), row: 1, column: LEFT_STEP };
-                    let b = Near::new(right.wrapping_sub(columns.start).cast_const(), RIGHT_STEP);
                     let product = Product { k: inner.len(), a, b, c: self.c, c_row: self.c_row, accumulate };
-                    product.compute(isa, rows, columns.clone());
+                    let coming = self.part_behind(&rows, &some, &inner, &columns);
+                    // SAFETY: the part is inside of A and fits into the memory, of which the product reads these rows alone.
+                    unsafe {
+                        let from = self.a.transposed();
+                        from.pack_on(isa, left, LEFT_STEP, inner.clone(), some.clone());
+                        product.compute_passing(isa, some, columns.clone(), &coming);
+                    }
                 }
             }
+        });
+    }
+
+    /// What is packed next: other rows of A, and a share of the next rows of B.
+    fn part_behind(
+        &self,
+        all: &Range<usize>,
+        some: &Range<usize>,
+        inner: &Range<usize>,
+        columns: &Range<usize>,
+    ) -> Coming<T> {
+        let is_last = some.end == all.end;
+        let (row, p) = if is_last { (all.start, inner.end) } else { (some.end, inner.start) };
+        let left = self.a.transposed().walks(p, row..(row + ROWS).min(all.end));
+        let pieces = all.len().div_ceil(ROWS);
+        let share = columns.len().div_ceil(pieces).next_multiple_of(PANEL_WIDTH / size_of::<T>());
+        let first = columns.start + (some.start - all.start) / ROWS * share;
+        let right = self.b.walks(inner.end, first.min(columns.end)..(first + share).min(columns.end));
+        match inner.end == self.k {
+            true if is_last => Coming::Nothing,
+            true => Coming::Walks([left, Walks::NONE]),
+            false => Coming::Walks([left, right]),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use super::*;
-use crate::cpu::isa::PORTABLE_IS_FUSED;
+use crate::cpu::isa::{Isa, PORTABLE_IS_FUSED};
 use crate::cpu::multiplier::Multiplier;
 use crate::cpu::vector::Element;
 use crate::team::Team;
@@ -163,7 +163,14 @@ fn shapes_of_many_tiles_and_deep_ones() {
 #[test]
 #[cfg_attr(miri, ignore = "millions of multiply-adds")]
 fn shapes_of_many_rows_and_columns() {
-    check_all([[130, 140, 300], [200, 128, 130]]);
+    check_all([[130, 140, 300], [200, 128, 130], [129, 70, 2100], [150, 530, 131]]);
+}
+
+/// Few rows read a right factor where it is that does not fit into the first-level cache.
+#[test]
+#[cfg_attr(miri, ignore = "millions of multiply-adds")]
+fn shapes_of_few_rows() {
+    check_all([[13, 100, 300], [64, 64, 260], [100, 176, 80], [31, 37, 520]]);
 }
 
 #[test]
@@ -172,7 +179,15 @@ fn tiles_cover_the_product_once() {
     let mut random = Random(3);
     for _ in 0..2000 {
         let [m, n, k] = [(); 3].map(|()| 1 << random.below(12)).map(|limit| random.below(limit));
-        for grid in [Grid::new::<f32>(m, n, k), Grid::of_packed_parts(m, n, 1 + k % 9)] {
+        let product = Matmul { m, n, k, trans_a: false, trans_b: false };
+        let threads = 1 + k % 9;
+        let grids = [
+            Grid::new::<f32>(m, n, k),
+            Grid::of_matrices::<f32>([m, n, k], threads),
+            product.grid_of_parts::<f32>(threads),
+            product.grid_of_streams::<f32>(threads),
+        ];
+        for grid in grids {
             let mut covered = vec![0u8; m * n];
             for (rows, columns) in (0..grid.tiles()).map(|tile| grid.tile(tile)) {
                 assert!(!rows.is_empty() && !columns.is_empty(), "{m} {n} {k}: {rows:?} {columns:?}");
@@ -195,6 +210,10 @@ fn work_is_cut_for_several_threads_when_it_pays() {
     assert_eq!(tiles(784, 256, 64), 32);
     assert_eq!(tiles(64, 784, 256), 25);
     assert_eq!(tiles(4096, 10, 64), 16);
+    let of_matrices = |m, n, k, threads| Grid::of_matrices::<f32>([m, n, k], threads).tiles();
+    assert_eq!([1, 2, 3, 16].map(|threads| of_matrices(64, 256, 784, threads)), [4, 4, 8, 8]);
+    let streamed = Matmul { m: 640, n: 1024, k: 256, trans_a: false, trans_b: false };
+    assert_eq!([1, 2, 8].map(|threads| streamed.grid_of_streams::<f32>(threads).tiles()), [4, 4, 20]);
 }
 
 #[test]

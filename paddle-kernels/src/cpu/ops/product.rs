@@ -2,6 +2,8 @@
 //! to the tiles of [`crate::cpu::amx`], which multiplies them, where the machine has them.
 #![allow(unsafe_code, reason = "calls the matrix product")]
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops;
 use paddle_core::ops::Contract;
@@ -23,6 +25,9 @@ use crate::cpu::vector::Factor;
 /// The largest number of axes that count matrices. No program comes near it.
 const MOST_AXES: usize = 8;
 
+/// No version.
+const NEVER: u64 = u64::MAX;
+
 struct Products {
     m: Vec<Extent>,
     n: Extent,
@@ -40,6 +45,8 @@ struct Exact<T> {
     packed: Scratch<T>,
     /// Whether it is a constant, which need not be packed for each launch.
     constant: bool,
+    /// The version of the constant that a launch met last.
+    met: AtomicU64,
 }
 
 /// Products of `f32` numbers that are rounded to bf16, or to sums of two such numbers.
@@ -118,7 +125,7 @@ fn body(
     let body: Box<dyn Body> = match single.precision() {
         Precision::F32 => {
             let constant = single.is_constant(&factors[1]);
-            with_float!(single, dtype, T => Box::new(Exact::<T> { products, packed: Scratch::default(), constant }))
+            with_float!(single, dtype, T => Box::new(Exact::<T> { products, packed: Scratch::default(), constant, met: AtomicU64::new(NEVER) }))
         }
         precision @ (Precision::Bf16 | Precision::Bf16x3) => {
             let constant = factors.each_ref().map(|factor| single.is_constant(factor));
@@ -135,11 +142,19 @@ impl<T: Float> Body for Exact<T> {
         let (reads, writes) = operands.split();
         let (from, c) = ([reads.get::<T>(0), reads.get::<T>(1)], writes.one::<T>());
         batch.check(from.map(<[T]>::len), c.len());
-        match version.filter(|_| self.constant && batch.repays_packing(machine)) {
+        match version.filter(|&version| self.is_met_again(version) && batch.repays_packing(machine)) {
             Some(version) => batch.run_packed(machine, from, (&self.packed, version), c, finish)?,
             None => batch.run(machine, from, c, finish),
         }
         Ok(())
+    }
+}
+
+impl<T> Exact<T> {
+    /// Whether the second factor is a constant that a launch has met before. One that is trained changes with each launch, and is not packed
+    /// as a whole.
+    fn is_met_again(&self, version: u64) -> bool {
+        self.constant && self.met.swap(version, Ordering::Relaxed) == version
     }
 }
 
