@@ -36,12 +36,6 @@ impl Pair {
     }
 }
 
-/// The nearest number that bf16 has. Of two that are as near it is the even one; NaN stays NaN.
-#[inline(always)]
-pub(super) fn nearest(value: f32) -> f32 {
-    f32::from_bits(rounded(value) & 0xFFFF_0000)
-}
-
 /// The bits of a number of which the upper half is rounded.
 #[inline(always)]
 fn rounded(value: f32) -> u32 {

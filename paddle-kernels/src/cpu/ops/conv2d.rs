@@ -11,8 +11,8 @@
 //! | filters that are too large for the others; all of `f64` | products of matrices, of which `panels` makes what is needed |
 //!
 //! The last takes images in row-major order, and `winograd` those with the channels as the fastest axis: where it saves more
-//! than copies take, images are turned for it. All others take both. In bf16, `amx` multiplies where the machine has tiles;
-//! elsewhere `rounded` gives these kernels factors that are rounded before.
+//! than copies take, images are turned for it. All others take both. In bf16, `amx` multiplies where the machine has tiles
+//! and they are faster than these kernels; elsewhere `rounded` leaves numbers as they are.
 #![allow(unsafe_code, reason = "calls the matrix product")]
 
 #[cfg(target_arch = "x86_64")]
@@ -25,6 +25,7 @@ mod gradient;
 mod panels;
 mod pointwise;
 mod product;
+#[cfg(target_arch = "x86_64")]
 mod rounded;
 mod scatter;
 mod side_by_side;
@@ -37,6 +38,7 @@ use paddle_core::plan::{Extent, KernelError, OperandType, Precision, Takes, Unsu
 use paddle_core::program::DType;
 
 use self::panels::{Elements, Plane, Slide, Windows};
+#[cfg(target_arch = "x86_64")]
 use self::rounded::Rounded;
 use super::Compile;
 use crate::cpu::epilogue::Finish;
@@ -164,6 +166,7 @@ fn body(
     let Ok(filter) = <[Extent; 4]>::try_from(filter.shape.as_slice()) else {
         return single.refuse("by values that are not filters");
     };
+    #[cfg(target_arch = "x86_64")]
     if dtype == DType::F32 && single.precision() == Precision::Bf16 {
         return Ok(Box::new(Rounded::new(Convolution::new(conv, pass, [input, output], filter, constant))));
     }

@@ -24,6 +24,9 @@ use crate::cpu::pairs::Pair;
 use crate::cpu::scratch::Scratch;
 use crate::cpu::shared::Shared;
 
+/// With fewer channels, phases of gradients are no faster by tiles.
+const FEWEST_OF_PHASES: usize = 64;
+
 /// What kernels by tiles keep from one launch to the next.
 #[derive(Default)]
 pub(super) struct Memory {
@@ -108,15 +111,15 @@ impl StripSums<'_> {
 }
 
 impl Sizes {
-    /// Whether tiles multiply what this is: images with the channels as the fastest axis, in one group, and filters whose elements
-    /// have numbers of 32 bits.
-    fn fills_tiles(&self) -> bool {
+    /// Whether tiles multiply what this is, and are faster: images with the channels as the fastest axis, in one group, filters whose
+    /// elements have numbers of 32 bits, and values that fill tiles.
+    fn fills(&self, strips: &Strips) -> bool {
         let elements = self.filters * self.channels * self.filter.len();
-        self.groups == 1 && self.last == [true; 2] && i32::try_from(elements).is_ok()
+        self.groups == 1 && self.last == [true; 2] && i32::try_from(elements).is_ok() && strips.fill_tiles()
     }
 
-    /// Computes the results by tiles, unless a strip would be too large, or images are laid out otherwise: then it returns
-    /// false.
+    /// Computes the results by tiles, unless a strip would be too large, images are laid out otherwise, or numbers as they are would be
+    /// faster: then it returns false.
     pub(super) fn forward_in_bf16(
         &self,
         machine: &Machine,
@@ -126,7 +129,7 @@ impl Sizes {
     ) -> Result<bool, OutOfMemory> {
         let axes = self.geometry().map(Geometry::forward);
         let (source, results) = (self.images(), self.results());
-        let Some(strips) = Strips::new(axes, source, results).filter(|_| self.fills_tiles()) else {
+        let Some(strips) = Strips::new(axes, source, results).filter(|strips| self.fills(strips)) else {
             return Ok(false);
         };
         let inner = self.filter.len();
@@ -139,8 +142,7 @@ impl Sizes {
         Ok(true)
     }
 
-    /// Computes the gradients of the images by tiles, unless a strip would be too large, or images are laid out otherwise: then
-    /// it returns false.
+    /// Computes the gradients of the images by tiles, with the same exceptions.
     pub(super) fn grad_input_in_bf16(
         &self,
         machine: &Machine,
@@ -149,8 +151,13 @@ impl Sizes {
         out: &mut [f32],
     ) -> Result<bool, OutOfMemory> {
         let (source, results) = (self.results(), self.images());
-        let strips = |axes: [Axis; 2]| Strips::new(axes, source, results);
-        if !self.fills_tiles() || self.phases().any(|axes| strips(axes).is_none()) {
+        let strips = |axes: [Axis; 2]| {
+            let strips = Strips::new(axes, source, results)?;
+            // Phases pack filters of their own, and write results one by one.
+            let repays = strips.is_dense() || source.channels >= FEWEST_OF_PHASES;
+            (repays && self.fills(&strips)).then_some(strips)
+        };
+        if self.phases().any(|axes| strips(axes).is_none()) {
             return Ok(false);
         }
         let outer = self.filter.len();

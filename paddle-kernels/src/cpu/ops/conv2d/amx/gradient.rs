@@ -112,8 +112,7 @@ impl FilterGradient<'_> {
 }
 
 impl Sizes {
-    /// Computes the gradients of the filters by tiles, unless a strip would be too large, there are very many filters, or images
-    /// are laid out otherwise: then it returns false.
+    /// Computes the gradients of the filters by tiles, with the same exceptions as forward, and that of very many filters.
     pub(in super::super) fn grad_filter_in_bf16(
         &self,
         machine: &Machine,
@@ -124,7 +123,7 @@ impl Sizes {
         let axes = self.geometry().map(Geometry::forward);
         let Some(strips) = Strips::new(axes, self.images(), self.results()) else { return Ok(false) };
         let of = FilterGradient { strips, source: input, grad, filters: self.filters };
-        if !self.fills_tiles() || strips.count() == 0 || of.at_once() == 0 {
+        if !self.fills(&strips) || strips.count() == 0 || of.at_once() == 0 {
             return Ok(false);
         }
         let elements = self.filters * of.row();

@@ -148,6 +148,11 @@ impl Strips {
         self.runs()[0] * self.tiles_of_run()
     }
 
+    /// Whether three fifths or more of tiles are values. Otherwise numbers as they are are multiplied faster.
+    pub(super) fn fill_tiles(&self) -> bool {
+        5 * self.runs()[1] >= 3 * self.tiles_of_run() * DEPTH
+    }
+
     /// The taps that the run of a tile begins with, in the order of the source, and the place of the tile's first value in the run.
     fn begin(&self, tile: usize) -> ([usize; 2], usize) {
         let [runs, _] = self.runs();
