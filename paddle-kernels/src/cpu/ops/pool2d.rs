@@ -1,10 +1,11 @@
 //! `pool2d`, its gradient, and maxima with their positions: `neighbours` where the channels of all operands are neighbours in
-//! memory, `blocks` with copies of lines otherwise.
+//! memory, `tiles` for gradients of maxima where windows cut planes, and `blocks` with copies of lines otherwise.
 
 mod blocks;
 mod columns;
 mod index;
 mod neighbours;
+mod tiles;
 
 use std::marker::PhantomData;
 

@@ -82,6 +82,9 @@ impl<T: Float> Pooling<T> {
         if self.is_of_neighbours() {
             return self.run_on_neighbours(isa, team, finish);
         }
+        if self.run_on_tiles(isa, team, finish) {
+            return true;
+        }
         let x_last = matches!(self.pass, Pass::Backward { x_images, .. } if x_images.last);
         if !self.images.last && !self.results.last && !x_last {
             // Planes are like those of one image with all channels.
