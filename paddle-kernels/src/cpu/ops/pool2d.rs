@@ -1,5 +1,5 @@
 //! `pool2d`, its gradient, and maxima with their positions: `neighbours` where the channels of all operands are neighbours in
-//! memory, `tiles` for gradients of maxima where windows cut planes, and `blocks` with copies of lines otherwise.
+//! memory, `tiles` for maxima where windows cut planes, and `blocks` with copies of lines otherwise.
 
 mod blocks;
 mod columns;
@@ -59,7 +59,7 @@ struct Forward<T> {
 
 impl Compile for Pool2d {
     fn prefers_channels_last(&self) -> bool {
-        true
+        !tiles::may_be_tiles(self)
     }
 
     fn takes_channels_last(&self, _: usize) -> Takes {
@@ -109,7 +109,7 @@ struct Backward<T> {
 
 impl Compile for Pool2dGrad {
     fn prefers_channels_last(&self) -> bool {
-        true
+        !tiles::may_be_tiles(&self.0)
     }
 
     fn takes_channels_last(&self, _: usize) -> Takes {

@@ -1,7 +1,10 @@
-//! Gradients of maxima in planes that windows of one size cut: lanes are windows, so channels are not brought side by side.
-#![allow(unsafe_code, reason = "threads share the gradients")]
+//! Maxima in planes that windows of one size cut, and their gradients: lanes are windows, so channels are not brought side by side.
+#![allow(unsafe_code, reason = "threads share what is written")]
 
-use paddle_core::ops::PoolKind;
+use std::ops::{Range, RangeInclusive};
+use std::slice;
+
+use paddle_core::ops::{Padding, Pool2d, PoolKind};
 
 use super::blocks::{Pass, Pooling};
 use super::columns::WINDOWS;
@@ -9,7 +12,6 @@ use crate::cpu::epilogue::Finish;
 use crate::cpu::images::Images;
 use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::number::Float;
-use crate::cpu::shared::Shared;
 use crate::team::Team;
 
 /// About so many elements are pooled at a time.
@@ -22,32 +24,59 @@ struct Tiles {
     window: [usize; 2],
 }
 
+/// Whether windows may cut planes, and be narrow enough for their maxima to be computed here.
+pub(super) fn may_be_tiles(op: &Pool2d) -> bool {
+    let cuts = op.ksize == op.strides && op.paddings == Padding::Explicit([0; 4]);
+    cuts && op.pooling_type == PoolKind::Max && WIDTHS.contains(&(op.ksize[1] as usize))
+}
+
+/// The widths of windows for which there are kernels.
+const WIDTHS: RangeInclusive<usize> = 1..=3;
+/// Fewer windows in a row do not fill lanes.
+const FEWEST: usize = 8;
+
 impl<T: Float> Pooling<T> {
-    /// Computes the gradients, if they are those of maxima in planes, and the windows are two or three elements wide; otherwise the result
-    /// is false.
+    /// Computes the pooling, if it is that of maxima in planes, and windows are narrow and enough in a row; otherwise the result is false.
     pub(super) fn run_on_tiles(&self, isa: Isa, team: &Team, finish: Finish<'_>) -> bool {
-        let Pass::Backward { x, x_images, grad, out } = self.pass else { return false };
-        let in_planes = ![self.images, self.results, x_images].iter().any(|images| images.last);
-        let Some(window) = self.tile().filter(|window| (2..=3).contains(&window[1])) else { return false };
-        if !in_planes || self.pool.op.pooling_type != PoolKind::Max {
+        let x_last = matches!(self.pass, Pass::Backward { x_images, .. } if x_images.last);
+        if x_last || self.images.last || self.results.last || self.pool.op.pooling_type != PoolKind::Max {
+            return false;
+        }
+        let Some(window) = self.tile().filter(|window| WIDTHS.contains(&window[1])) else { return false };
+        if self.pool.output[1] < FEWEST {
             return false;
         }
         let tiles = Tiles { size: self.images.size, window };
         let [plane, results] = [self.images, self.results].map(Images::plane);
         let (planes, at_once) = (self.images.count * self.images.channels, PIECE.div_ceil(plane));
-        let [x, grad] = [x, grad].map(|from| Shared(from.cast_mut()));
-        let out = Shared(out);
         team.run(planes.div_ceil(at_once), &|piece| {
-            let first = piece * at_once;
-            let count = at_once.min(planes - first);
-            // SAFETY: images and results have these planes, and those of `out` are this piece's own.
+            let some = piece * at_once..planes.min((piece + 1) * at_once);
+            let of = |plane: usize| (some.start * plane..some.end * plane, some.len() * plane);
+            let [(of_images, in_images), (of_results, in_results)] = [plane, results].map(of);
+            // SAFETY: images and results have these planes, and those that are written are this piece's own.
             unsafe {
-                let part = |of: &Shared<T>, plane: usize| {
-                    std::slice::from_raw_parts(of.at(first * plane).cast_const(), count * plane)
+                let read = |from: *const T, part: &Range<usize>, count| {
+                    slice::from_raw_parts(from.add(part.start), count)
                 };
-                let to = std::slice::from_raw_parts_mut(out.at(first * plane), count * plane);
-                gradients(isa, tiles, part(&x, plane), part(&grad, results), to);
-                finish.part(out.at(0), first * plane..(first + count) * plane);
+                let write = |to: *mut T, part: &Range<usize>, count| {
+                    slice::from_raw_parts_mut(to.add(part.start), count)
+                };
+                match self.pass {
+                    Pass::Forward { x, out } => {
+                        maxima(
+                            isa,
+                            tiles,
+                            read(x, &of_images, in_images),
+                            write(out, &of_results, in_results),
+                        );
+                        finish.part(out, of_results);
+                    }
+                    Pass::Backward { x, grad, out, .. } => {
+                        let from = [read(x, &of_images, in_images), read(grad, &of_results, in_results)];
+                        gradients(isa, tiles, from, write(out, &of_images, in_images));
+                        finish.part(out, of_images);
+                    }
+                }
             }
         });
         true
@@ -68,19 +97,45 @@ impl<T: Float> Pooling<T> {
 }
 
 dispatch! {
-    fn gradients<const FUSED: bool, T: Float>(isa, tiles: Tiles, x: &[T], grad: &[T], out: &mut [T]) {
+    fn maxima<const FUSED: bool, T: Float>(isa, tiles: Tiles, x: &[T], out: &mut [T]) {
         match tiles.window[1] {
-            2 => of_planes::<T, 2>(tiles, x, grad, out),
-            _ => of_planes::<T, 3>(tiles, x, grad, out),
+            1 => maxima_of::<T, 1>(tiles, x, out),
+            2 => maxima_of::<T, 2>(tiles, x, out),
+            _ => maxima_of::<T, 3>(tiles, x, out),
         }
     }
 }
 
-/// The gradients of planes, by windows that are `WIDTH` elements wide.
+dispatch! {
+    fn gradients<const FUSED: bool, T: Float>(isa, tiles: Tiles, from: [&[T]; 2], out: &mut [T]) {
+        match tiles.window[1] {
+            1 => gradients_of::<T, 1>(tiles, from, out),
+            2 => gradients_of::<T, 2>(tiles, from, out),
+            _ => gradients_of::<T, 3>(tiles, from, out),
+        }
+    }
+}
+
+/// The maxima of windows that are `WIDTH` elements wide.
 #[inline(always)]
-fn of_planes<T: Float, const WIDTH: usize>(tiles: Tiles, x: &[T], grad: &[T], out: &mut [T]) {
+fn maxima_of<T: Float, const WIDTH: usize>(tiles: Tiles, x: &[T], out: &mut [T]) {
     let Tiles { size: [_, width], window: [height, _] } = tiles;
     // Planes are rows of windows behind each other.
+    for (x, out) in x.chunks_exact(height * width).zip(out.chunks_exact_mut(width / WIDTH)) {
+        for (y, row) in x.chunks_exact(width).enumerate() {
+            for (largest, window) in out.iter_mut().zip(row.as_chunks::<WIDTH>().0) {
+                for (at, &seen) in window.iter().enumerate() {
+                    *largest = if (y == 0 && at == 0) || seen > *largest { seen } else { *largest };
+                }
+            }
+        }
+    }
+}
+
+/// The gradients of images, by windows that are `WIDTH` elements wide.
+#[inline(always)]
+fn gradients_of<T: Float, const WIDTH: usize>(tiles: Tiles, [x, grad]: [&[T]; 2], out: &mut [T]) {
+    let Tiles { size: [_, width], window: [height, _] } = tiles;
     let rows = x.chunks_exact(height * width).zip(out.chunks_exact_mut(height * width));
     for ((x, out), grad) in rows.zip(grad.chunks_exact(width / WIDTH)) {
         for (number, grad) in grad.chunks(WINDOWS).enumerate() {
