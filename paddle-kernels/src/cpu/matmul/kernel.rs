@@ -257,7 +257,7 @@ impl<T: Factor> Tile<'_, T> {
         let chunks = of.k.div_ceil(deepest.max(1));
         let depth = of.k.div_ceil(chunks.max(1));
         let few_rows = WIDTH > 2 || rows.len() <= 2 * HEIGHT;
-        let across = columns.len().div_ceil(WIDTH * V::LANES);
+        let across = columns.len().div_ceil(WIDTH * V::LANES).max(1);
         let blocks = across * rows.len().div_ceil(HEIGHT);
         let mut pace = match passing {
             Some(Coming::Walks(walks)) => Pace::new(*walks, blocks),
