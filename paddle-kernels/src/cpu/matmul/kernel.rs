@@ -345,7 +345,7 @@ impl<T: Factor> Product<T, &dyn Panels<T>> {
     /// memory in its order, which is several times as fast as by columns.
     ///
     /// # Safety
-    /// As for `tile`.
+    /// As for [`Product::compute`]; B is in memory, and the machine has the instruction set of `V`.
     #[inline(always)]
     unsafe fn row<V: Factors<Element = T>>(&self, b: Operand<T>, i: usize, columns: Range<usize>) {
         let mut p = 0;
@@ -369,7 +369,7 @@ impl<T: Factor> Product<T, &dyn Panels<T>> {
     /// Adds the products of `COUNT` elements of a row of A with as many rows of B, from `p` on.
     ///
     /// # Safety
-    /// As for `tile`.
+    /// As for `row`.
     #[inline(always)]
     unsafe fn rows_of_right<V: Factors<Element = T>, const COUNT: usize>(
         &self,
