@@ -14,8 +14,8 @@ use paddle_core::memory::OutOfMemory;
 
 use self::filters::PackedFilters;
 use self::strip::{Buffer, Strips};
-use super::Sizes;
 use super::axis::{Axis, Geometry};
+use super::{Conv2dGradKind, Pass, Sizes};
 use crate::cpu::amx::{BLOCK, Configured, MOST_TILES, Packed, TILE};
 use crate::cpu::epilogue::Finish;
 use crate::cpu::images::Images;
@@ -111,15 +111,31 @@ impl StripSums<'_> {
 }
 
 impl Sizes {
-    /// Whether tiles multiply what this is, and are faster: images with the channels as the fastest axis, in one group, filters whose
-    /// elements have numbers of 32 bits, and values that fill tiles.
-    fn fills(&self, strips: &Strips) -> bool {
+    /// Whether tiles multiply what this is: images with the channels as the fastest axis, in one group, and filters whose elements
+    /// have numbers of 32 bits.
+    fn fills_tiles(&self) -> bool {
         let elements = self.filters * self.channels * self.filter.len();
-        self.groups == 1 && self.last == [true; 2] && i32::try_from(elements).is_ok() && strips.fill_tiles()
+        self.groups == 1 && self.last == [true; 2] && i32::try_from(elements).is_ok()
     }
 
-    /// Computes the results by tiles, unless a strip would be too large, images are laid out otherwise, or numbers as they are would be
-    /// faster: then it returns false.
+    /// Whether tiles are faster than numbers as they are, if they multiply what this is.
+    pub(super) fn repays_tiles(&self, pass: Pass) -> bool {
+        let (images, results) = (self.images(), self.results());
+        let is_full = |axes, source, results| Strips::new(axes, source, results).filter(Strips::fill_tiles);
+        match pass {
+            Pass::Forward | Pass::Grad(Conv2dGradKind::Filter) => {
+                is_full(self.geometry().map(Geometry::forward), images, results).is_some()
+            }
+            // Phases pack filters of their own, and write results one by one.
+            Pass::Grad(Conv2dGradKind::Input) => self.phases().all(|axes| {
+                let is_repaid = |strips: Strips| strips.is_dense() || results.channels >= FEWEST_OF_PHASES;
+                is_full(axes, results, images).is_some_and(is_repaid)
+            }),
+        }
+    }
+
+    /// Computes the results by tiles, unless a strip would be too large, or images are laid out otherwise: then it returns
+    /// false.
     pub(super) fn forward_in_bf16(
         &self,
         machine: &Machine,
@@ -129,7 +145,7 @@ impl Sizes {
     ) -> Result<bool, OutOfMemory> {
         let axes = self.geometry().map(Geometry::forward);
         let (source, results) = (self.images(), self.results());
-        let Some(strips) = Strips::new(axes, source, results).filter(|strips| self.fills(strips)) else {
+        let Some(strips) = Strips::new(axes, source, results).filter(|_| self.fills_tiles()) else {
             return Ok(false);
         };
         let inner = self.filter.len();
@@ -151,13 +167,8 @@ impl Sizes {
         out: &mut [f32],
     ) -> Result<bool, OutOfMemory> {
         let (source, results) = (self.results(), self.images());
-        let strips = |axes: [Axis; 2]| {
-            let strips = Strips::new(axes, source, results)?;
-            // Phases pack filters of their own, and write results one by one.
-            let repays = strips.is_dense() || source.channels >= FEWEST_OF_PHASES;
-            (repays && self.fills(&strips)).then_some(strips)
-        };
-        if self.phases().any(|axes| strips(axes).is_none()) {
+        let strips = |axes: [Axis; 2]| Strips::new(axes, source, results);
+        if !self.fills_tiles() || self.phases().any(|axes| strips(axes).is_none()) {
             return Ok(false);
         }
         let outer = self.filter.len();

@@ -42,7 +42,8 @@ impl Rounded {
 impl Body for Rounded {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let mut call = self.exact.call(operands);
-        if machine.isa.has_tiles() && self.by_tiles(machine, &mut call)? {
+        let repays = machine.isa.has_tiles() && call.sizes.repays_tiles(self.exact.pass);
+        if repays && self.by_tiles(machine, &mut call)? {
             return Ok(());
         }
         self.exact.compute(machine, call)

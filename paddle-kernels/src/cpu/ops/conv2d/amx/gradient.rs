@@ -123,7 +123,7 @@ impl Sizes {
         let axes = self.geometry().map(Geometry::forward);
         let Some(strips) = Strips::new(axes, self.images(), self.results()) else { return Ok(false) };
         let of = FilterGradient { strips, source: input, grad, filters: self.filters };
-        if !self.fills(&strips) || strips.count() == 0 || of.at_once() == 0 {
+        if !self.fills_tiles() || strips.count() == 0 || of.at_once() == 0 {
             return Ok(false);
         }
         let elements = self.filters * of.row();
