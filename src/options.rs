@@ -188,8 +188,8 @@ impl Options {
     /// losses and updates. So files, checkpoints and programs do not depend on the setting, and one training may go on with another.
     /// Values of other types, `f64` too, are computed as the network says. The bits of a result depend on no number of
     /// threads, but on the processor: some add up several products in one instruction. Products of
-    /// matrices are faster where there are such instructions, and may be slower than in `f32` elsewhere. Convolutions are faster on processors
-    /// with AMX; those that are not faster are in `f32`, which is more accurate.
+    /// matrices are faster where there are such instructions, and may be slower than in `f32` elsewhere. Convolutions are rounded on processors
+    /// with AMX alone, and not if they have few channels or are in groups; others are in `f32`, which is more accurate.
     ///
     /// ```
     /// use paddle::{Options, Parameters, Precision, Sgd, Trainer, network};

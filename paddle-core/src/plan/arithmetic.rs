@@ -18,7 +18,8 @@ pub enum Precision {
     F32,
     /// Factors are rounded to bf16, which has the exponents of `f32` and 8 significant bits: to the nearest, ties to even; NaN
     /// stays NaN. Products of such factors are added up in `f32`. Factors and results below the smallest normal `f32`, 1.2e-38,
-    /// may become zero. Convolutions that a backend computes faster of factors as they are it computes so, which is more accurate.
+    /// may become zero. A backend may take the factors of a convolution as they are, which is more
+    /// accurate, where it multiplies them faster so.
     Bf16,
     /// Factors of products of matrices are sums of two numbers in bf16: the nearest one, and the one that is nearest to the
     /// rest. Three of the four products of these are added up in `f32`, all but that of the two rests. So the error of a term is

@@ -84,7 +84,7 @@ impl<T> Operand<T> {
 }
 
 /// A line of the cache, in bytes.
-const LINE: usize = 64;
+pub(super) const LINE: usize = 64;
 
 /// The walks of some blocks: they are as far apart as they can be.
 struct Pace<T> {

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::factor::{Columns, Right};
+use super::kernel::LINE;
 use super::{Grid, Matmul, Operand, PANEL_WIDTH, Product, WORTH_A_TEAM};
 use crate::cpu::isa::Isa;
 use crate::cpu::kernel::Machine;
@@ -110,9 +111,6 @@ impl<'a, T: Factor> Packed<'a, T> {
         Packed { start: to.wrapping_sub(first * k).cast_const(), k, panels: PhantomData }
     }
 }
-
-/// A line of the cache, in bytes.
-const LINE: usize = 64;
 
 /// The first element that lies at the begin of a line.
 fn begin<T>(elements: &[T]) -> usize {

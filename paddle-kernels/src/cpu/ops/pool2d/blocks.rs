@@ -82,11 +82,11 @@ impl<T: Float> Pooling<T> {
         if self.is_of_neighbours() {
             return self.run_on_neighbours(isa, team, finish);
         }
-        if self.run_on_tiles(isa, team, finish) {
-            return true;
-        }
         let x_last = matches!(self.pass, Pass::Backward { x_images, .. } if x_images.last);
         if !self.images.last && !self.results.last && !x_last {
+            if self.run_on_tiles(isa, team, finish) {
+                return true;
+            }
             // Planes are like those of one image with all channels.
             let as_one =
                 |images: Images| Images { channels: images.count * images.channels, count: 1, ..images };

@@ -36,14 +36,10 @@ const WIDTHS: RangeInclusive<usize> = 1..=3;
 const FEWEST: usize = 8;
 
 impl<T: Float> Pooling<T> {
-    /// Computes the pooling, if it is that of maxima in planes, and windows are narrow and enough in a row; otherwise the result is false.
+    /// Computes the pooling of planes, if it is that of maxima, and windows are narrow and enough in a row; otherwise the result is false.
     pub(super) fn run_on_tiles(&self, isa: Isa, team: &Team, finish: Finish<'_>) -> bool {
-        let x_last = matches!(self.pass, Pass::Backward { x_images, .. } if x_images.last);
-        if x_last || self.images.last || self.results.last || self.pool.op.pooling_type != PoolKind::Max {
-            return false;
-        }
         let Some(window) = self.tile().filter(|window| WIDTHS.contains(&window[1])) else { return false };
-        if self.pool.output[1] < FEWEST {
+        if self.pool.op.pooling_type != PoolKind::Max || self.pool.output[1] < FEWEST {
             return false;
         }
         let tiles = Tiles { size: self.images.size, window };
@@ -51,29 +47,23 @@ impl<T: Float> Pooling<T> {
         let (planes, at_once) = (self.images.count * self.images.channels, PIECE.div_ceil(plane));
         team.run(planes.div_ceil(at_once), &|piece| {
             let some = piece * at_once..planes.min((piece + 1) * at_once);
-            let of = |plane: usize| (some.start * plane..some.end * plane, some.len() * plane);
-            let [(of_images, in_images), (of_results, in_results)] = [plane, results].map(of);
+            let [of_images, of_results] = [plane, results].map(|plane| some.start * plane..some.end * plane);
             // SAFETY: images and results have these planes, and those that are written are this piece's own.
             unsafe {
-                let read = |from: *const T, part: &Range<usize>, count| {
-                    slice::from_raw_parts(from.add(part.start), count)
+                let read = |from: *const T, part: &Range<usize>| {
+                    slice::from_raw_parts(from.add(part.start), part.len())
                 };
-                let write = |to: *mut T, part: &Range<usize>, count| {
-                    slice::from_raw_parts_mut(to.add(part.start), count)
+                let write = |to: *mut T, part: &Range<usize>| {
+                    slice::from_raw_parts_mut(to.add(part.start), part.len())
                 };
                 match self.pass {
                     Pass::Forward { x, out } => {
-                        maxima(
-                            isa,
-                            tiles,
-                            read(x, &of_images, in_images),
-                            write(out, &of_results, in_results),
-                        );
+                        maxima(isa, tiles, read(x, &of_images), write(out, &of_results));
                         finish.part(out, of_results);
                     }
                     Pass::Backward { x, grad, out, .. } => {
-                        let from = [read(x, &of_images, in_images), read(grad, &of_results, in_results)];
-                        gradients(isa, tiles, from, write(out, &of_images, in_images));
+                        let from = [read(x, &of_images), read(grad, &of_results)];
+                        gradients(isa, tiles, from, write(out, &of_images));
                         finish.part(out, of_images);
                     }
                 }
